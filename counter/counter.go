@@ -54,7 +54,7 @@ func (cs *Counters) Open(ctx context.Context, name string, options ...Option) (*
 	if err != nil {
 		return nil, err
 	}
-	got, err := cs.TakeNumbers(ctx, name, set.period, set.least)
+	got, err := cs.source.TakeNumbers(ctx, name, set.period, set.least)
 	if err != nil {
 		return nil, err
 	}

@@ -41,7 +41,7 @@ func (c *Counter) fetch() {
 func (c *Counter) fetchRun(n int64) {
 	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 	defer cancel()
-	got, err := c.counters.TakeNumbers(ctx, c.name, c.settings.period, n)
+	got, err := c.counters.source.TakeNumbers(ctx, c.name, c.settings.period, n)
 	c.mu.Lock()
 	failedBefore := c.fetching.failed > 0
 	c.fetching.busy = false
@@ -100,7 +100,7 @@ var finalErrors = []error{
 	lease.ErrCorrupt,
 	lease.ErrClock,
 	lease.ErrInvalid,
-	ErrMismatch,
+	lease.ErrMismatch,
 	fs.ErrClosed, // this process closed the space; a handle that is left over must not ask for ever
 }
 

@@ -249,7 +249,7 @@ func TestFinal(t *testing.T) {
 		lease.ErrCorrupt,
 		lease.ErrClock,
 		lease.ErrInvalid,
-		ErrMismatch,
+		lease.ErrMismatch,
 		fs.ErrClosed,
 	} {
 		synctest.Test(t, func(t *testing.T) {

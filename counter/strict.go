@@ -128,7 +128,7 @@ func (s *Strict) serve() {
 			want += int64(len(r.dst) - r.n)
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
-		got, err := s.counters.TakeNumbers(ctx, s.name, s.settings.period, want)
+		got, err := s.counters.source.TakeNumbers(ctx, s.name, s.settings.period, want)
 		cancel()
 		s.mu.Lock()
 		s.distribute(batch, got, err)

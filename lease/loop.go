@@ -323,7 +323,8 @@ func (l *loop) leased(lease randflake.Lease) {
 	l.plan.Leased(l.limits.WindowOf(lease.Start))
 	l.change(func(s *Status) { s.Taken++ })
 	l.logger.Log(context.Background(), level, "randflake: leased",
-		"first", lease.FirstNode, "last", lease.LastNode, "start", lease.Start, "end", lease.End, "label", l.label)
+		"first_node", lease.FirstNode, "last_node", lease.LastNode,
+		"start", lease.Start, "end", lease.End, "label", l.label)
 }
 
 // drop gives up what was leased before this machine became a copy of another one: it is the

@@ -102,7 +102,7 @@ func NewMasker[T Inner](secret randflake.Secret, kind string, check func(inner T
 }
 
 // Mask returns the masked form of inner. The error is ErrNoCipher if there is no cipher, or for a
-// negative value wraps ErrInvalidID.
+// negative value wraps randflake.ErrInvalidID.
 func (m *Masker[T]) Mask(inner T) (randflake.ID, error) {
 	if m == nil || m.Cipher == nil {
 		return 0, ErrNoCipher
@@ -114,7 +114,7 @@ func (m *Masker[T]) Mask(inner T) (randflake.ID, error) {
 }
 
 // Open returns the value that was masked. The error is ErrNoCipher if there is no cipher, or wraps
-// ErrInvalidID if the value is negative or Check returns an error. That error's text contains
+// randflake.ErrInvalidID if the value is negative or Check returns an error. That error's text contains
 // neither the inner value nor the text of Check's error, but [errors.Is] finds Check's error.
 func (m *Masker[T]) Open(masked randflake.ID) (T, error) {
 	if m == nil || m.Cipher == nil {
@@ -134,19 +134,15 @@ func (m *Masker[T]) Open(masked randflake.ID) (T, error) {
 
 // The errors of this package; compare with [errors.Is].
 var (
-	// ErrInvalidID says that something is not an ID of its kind: its text is malformed, or it opens
-	// to a value that can't exist. It is randflake.ErrInvalidID.
-	ErrInvalidID = randflake.ErrInvalidID
-
 	// ErrNoCipher says that there is no Masker, or that it has no cipher.
 	ErrNoCipher = errors.New("mask: kind has no cipher: set it before IDs are masked or opened")
 )
 
 var (
-	errNegative = fmt.Errorf("%w: inner value is negative", ErrInvalidID)
+	errNegative = fmt.Errorf("%w: inner value is negative", randflake.ErrInvalidID)
 
 	// errNumber doesn't show the number, which may be an inner value.
-	errNumber = fmt.Errorf("%w: a decimal number: want a masked ID", ErrInvalidID)
+	errNumber = fmt.Errorf("%w: a decimal number: want a masked ID", randflake.ErrInvalidID)
 )
 
 // An implausible is the error for a masked ID that opens to a value that can't exist.
@@ -163,9 +159,9 @@ func newImplausible(masked string, cause error) error {
 
 func (e *implausible) Error() string {
 	return fmt.Sprintf("%v: %q opens to no plausible value: it was not masked under this secret",
-		ErrInvalidID, e.masked)
+		randflake.ErrInvalidID, e.masked)
 }
 
-func (e *implausible) Unwrap() error { return ErrInvalidID }
+func (e *implausible) Unwrap() error { return randflake.ErrInvalidID }
 
 func (e *implausible) Is(target error) bool { return e.is(target) }

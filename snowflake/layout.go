@@ -72,8 +72,8 @@ func (l *Layout) Name() string { return l.name }
 // Epoch returns the time that a time part of zero stands for, in UTC.
 func (l *Layout) Epoch() time.Time { return time.UnixMilli(l.epoch).UTC() }
 
-// Unit returns the length of a unit of time, in whole milliseconds.
-func (l *Layout) Unit() time.Duration { return time.Duration(l.unit) * time.Millisecond }
+// tick returns the length of a unit of time, in whole milliseconds.
+func (l *Layout) tick() time.Duration { return time.Duration(l.unit) * time.Millisecond }
 
 // Parts returns the parts from high to low.
 func (l *Layout) Parts() []Part { return slices.Clone(l.parts) }
@@ -134,7 +134,7 @@ func (l *Layout) unitAt(ms int64) int64 {
 // 2010-11-04T01:42:54.657Z": the name, the parts from high to low with their bits, the unit as
 // time.Duration prints it, and the epoch in UTC.
 func (l *Layout) String() string {
-	return fmt.Sprintf("%s: %s; %s since %s", l.name, textOf(l.parts), l.Unit(), rfc3339(l.Epoch()))
+	return fmt.Sprintf("%s: %s; %s since %s", l.name, textOf(l.parts), l.tick(), rfc3339(l.Epoch()))
 }
 
 // ParseLayout returns the preset that text names, such as "twitter", or the layout that text

@@ -34,7 +34,7 @@ func WithPeriod(p Period) Option {
 		if !p.valid() {
 			return fmt.Errorf("%w: %v: "+
 				"want Forever, Year, FiscalYear(time.April) or such, Quarter, Month, Week or Day",
-				ErrInvalidOption, p)
+				errInvalidOption, p)
 		}
 		s.period = p
 		return nil
@@ -47,9 +47,9 @@ func WithLocation(zone *time.Location) Option {
 	return Option{func(s *settings) error {
 		switch {
 		case zone == nil:
-			return fmt.Errorf("%w: location is nil: leave WithLocation out for UTC", ErrInvalidOption)
+			return fmt.Errorf("%w: location is nil: leave WithLocation out for UTC", errInvalidOption)
 		case zone.String() == time.Local.String():
-			return fmt.Errorf("%w: location is time.Local: want one of time.LoadLocation", ErrInvalidOption)
+			return fmt.Errorf("%w: location is time.Local: want one of time.LoadLocation", errInvalidOption)
 		}
 		s.zone = zone
 		return nil
@@ -62,7 +62,7 @@ func WithLocation(zone *time.Location) Option {
 func Encrypted(secret randflake.Secret) Option {
 	return Option{func(s *settings) error {
 		if secret.IsZero() {
-			return fmt.Errorf("%w: secret is not set", ErrInvalidOption)
+			return fmt.Errorf("%w: secret is not set", errInvalidOption)
 		}
 		s.block = derived.AES(secret, "numbers FF1-AES-128")
 		return nil
@@ -85,7 +85,7 @@ func WithCounter(config counter.Config, options ...counter.Option) Option {
 func WithClock(clock func() time.Time) Option {
 	return Option{func(s *settings) error {
 		if clock == nil {
-			return fmt.Errorf("%w: clock is nil", ErrInvalidOption)
+			return fmt.Errorf("%w: clock is nil", errInvalidOption)
 		}
 		s.clock = clock
 		return nil
@@ -99,8 +99,8 @@ var (
 	// ErrInvalidPattern says that a pattern can't be used.
 	ErrInvalidPattern = errors.New("numbers: invalid pattern")
 
-	// ErrInvalidOption says that a name or an option can't be used.
-	ErrInvalidOption = alike.Error("numbers: invalid option", randflake.ErrInvalidOption)
+	// errInvalidOption says that a name or an option can't be used.
+	errInvalidOption = alike.Error("numbers: invalid option", randflake.ErrInvalidOption)
 
 	// ErrInvalidNumber says that a text is not a number of the format, or that no number has the
 	// given parts.

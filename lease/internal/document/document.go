@@ -90,11 +90,11 @@ func New(b Backend, most int) *Engine {
 
 // A state is the content, as JSON.
 type state struct {
-	Lineage  string
-	Position uint64
-	Written  time.Time // by the server's clock, shortly before
-	Swap     string    // random: a server may say that it put what is there already (RFC 9110, 13.1.1)
-	Entries  map[string][]byte
+	Lineage  string            `json:"lineage"`
+	Position uint64            `json:"position"`
+	Written  time.Time         `json:"written"` // by the server's clock, shortly before
+	Swap     string            `json:"swap"`    // random: a server may say that it put what is there already (RFC 9110, 13.1.1)
+	Entries  map[string][]byte `json:"entries"`
 }
 
 // A version is what was seen of the document. It is never changed.

@@ -142,7 +142,7 @@ func coded(code connect.Code, format string, args ...any) error {
 // strangers together have one.
 func (s *Server) deny(c *call, code connect.Code, why error) error {
 	if s.usage.may(c.principal, denialLines) {
-		s.audit.add("denial", c.caller, "procedure", c.procedure, "why", access.Why(why))
+		s.audit.add("deny", c.caller, "procedure", c.procedure, "why", access.Why(why))
 	}
 	return connect.NewError(code, why)
 }

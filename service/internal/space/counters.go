@@ -103,10 +103,10 @@ func (c *Counters) forget(h *Handle) {
 
 // A target is the counter that a call names, in its present period by this machine's clock.
 type target struct {
-	as      lease.Counter     // as its first use makes it, by the configuration
-	present lease.Period      // the zero Period if the counter has no periods
-	source  *counter.Counters // of the store
-	options []counter.Option  // open the counter as it is, and make it if need be
+	as       lease.Counter     // as its first use makes it, by the configuration
+	present  lease.Period      // the zero Period if the counter has no periods
+	counters *counter.Counters // of the store
+	options  []counter.Option  // open the counter as it is, and make it if need be
 }
 
 // target returns the counter of a name, without asking the store.
@@ -120,7 +120,7 @@ func (c *Counters) target(name string) (to target, err error) {
 	if err != nil {
 		return to, err
 	}
-	to.source = counter.From(state.Store)
+	to.counters = counter.From(state.Store)
 	to.present, err = found.PeriodAt(time.Now())
 	if err != nil {
 		return to, err
@@ -145,7 +145,7 @@ func (c *Counters) Get(ctx context.Context, name string) (lease.Counter, error) 
 	if err != nil {
 		return lease.Counter{}, err
 	}
-	found, err := to.source.Counter(ctx, name)
+	found, err := to.counters.Source().Counter(ctx, name)
 	if errors.Is(err, lease.ErrNoCounter) {
 		return to.as, nil
 	}
@@ -159,10 +159,10 @@ func (c *Counters) Set(ctx context.Context, name string, next int64) error {
 	if err != nil {
 		return err
 	}
-	if _, err := to.source.OpenStrict(ctx, name, to.options...); err != nil {
+	if _, err := to.counters.OpenStrict(ctx, name, to.options...); err != nil {
 		return err
 	}
-	return to.source.SetCounter(ctx, name, next)
+	return to.counters.Source().SetCounter(ctx, name, next)
 }
 
 // Take takes numbers of a counter, and returns which counter, with its period. It makes the counter
@@ -189,12 +189,12 @@ func (c *Counters) Take(
 		return run, as, err
 	}
 	if !l.checked {
-		if _, err := to.source.OpenStrict(ctx, name, to.options...); err != nil {
+		if _, err := to.counters.OpenStrict(ctx, name, to.options...); err != nil {
 			return run, as, err
 		}
 		l.checked = true
 	}
-	run, err = to.source.TakeNumbers(ctx, name, to.present, n)
+	run, err = to.counters.Source().TakeNumbers(ctx, name, to.present, n)
 	if errors.Is(err, lease.ErrNoCounter) {
 		l.checked = false // data was lost; the next call makes the counter
 	}
@@ -262,7 +262,7 @@ func (c *Counters) open(to target) (*Handle, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), openTime)
 	defer cancel()
 	options := append(to.options, counter.WithLogger(c.of.logger()))
-	opened, err := to.source.Open(ctx, to.as.Name, options...)
+	opened, err := to.counters.Open(ctx, to.as.Name, options...)
 	if err != nil {
 		return nil, err
 	}

@@ -122,7 +122,7 @@ func (in *inspector) answer(b []byte, text string) ([]byte, error) {
 	readings, err := in.readingsOf(p)
 	for _, r := range readings {
 		if *in.json {
-			b = r.appendJSON(b, labelled, in.now())
+			b = r.appendJSON(b, in.now())
 		} else {
 			b = r.appendLine(b, labelled)
 		}

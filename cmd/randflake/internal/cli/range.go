@@ -13,7 +13,7 @@ import (
 
 func (t *tool) rangeCommand() *cobra.Command {
 	var c choiceOfKind
-	var asUUID bool
+	format := "text"
 	cmd := &cobra.Command{
 		Use:   "range FROM TO",
 		Short: "print the first and the last ID of a time",
@@ -29,8 +29,8 @@ func (t *tool) rangeCommand() *cobra.Command {
 			switch {
 			case !from.Before(to):
 				return wrong(cmd, "FROM %s is not before TO %s", args[0], args[1])
-			case asUUID && c.kind != kindULID:
-				return wrong(cmd, "--uuid is for --kind ulid")
+			case format == "uuid" && c.kind != kindULID:
+				return wrong(cmd, "--format uuid is for --kind ulid")
 			case c.layout != nil:
 				first, last, err := c.layout.Range(from, to)
 				if err != nil {
@@ -46,7 +46,7 @@ func (t *tool) rangeCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if asUUID {
+				if format == "uuid" {
 					return t.print("%s\n%s\n", ulid.FormatUUID(first), ulid.FormatUUID(last))
 				}
 				return t.print("%s\n%s\n", first, last)
@@ -56,7 +56,8 @@ func (t *tool) rangeCommand() *cobra.Command {
 	}
 	operands(cmd, "FROM", "TO")
 	kindFlags(cmd, &c)
-	cmd.Flags().BoolVar(&asUUID, "uuid", false, "print ULIDs in the form of UUIDs, for columns of these")
+	choiceFlag(cmd, &format, "format", "f", "FORMAT", "text, or uuid for ULIDs in columns of these (default text)",
+		"text", "uuid")
 	return cmd
 }
 

@@ -146,19 +146,16 @@ func appendColumn(b []byte, text string, width int) []byte {
 	return append(b, strings.Repeat(" ", max(0, width-len(text))+2)...)
 }
 
-// appendJSON appends the reading as a JSON object in one line, which has the kind and the layout if
-// it is labelled. Fields without a value are left out.
-func (r reading) appendJSON(b []byte, labelled bool, now time.Time) []byte {
-	var all []field
-	if labelled {
-		all = append(all, field{"kind", r.kind, true}, field{"layout", r.layout, true})
-	}
-	all = append(all,
-		field{"id", r.prefix + r.id, true},
-		field{"prefix", r.typeID, true},
-		field{"int", r.decimal, true},
-		field{"time", r.time.Format(r.timeForm), true})
-	all = append(all, r.fields...)
+// appendJSON appends the reading as a JSON object in one line. Fields without a value are left out.
+func (r reading) appendJSON(b []byte, now time.Time) []byte {
+	all := append([]field{
+		{"kind", r.kind, true},
+		{"layout", r.layout, true},
+		{"id", r.prefix + r.id, true},
+		{"prefix", r.typeID, true},
+		{"int", r.decimal, true},
+		{"time", r.time.Format(r.timeForm), true},
+	}, r.fields...)
 	b = append(b, '{')
 	for _, f := range all {
 		switch {
