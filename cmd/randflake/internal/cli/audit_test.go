@@ -500,6 +500,7 @@ func underscored(numbers []string) (texts []string) {
 // auditedHeap returns how large the heap of the command was, when it was largest, as it read a table.
 func auditedHeap(t *testing.T, table string) (size int64) {
 	cmd := process(t, "measured", "audit")
+	cmd.Env = append(cmd.Environ(), "GOMAXPROCS=1") // on a busy machine the collector of garbage falls behind otherwise
 	cmd.Stdin = strings.NewReader(table)
 	out, err := cmd.Output()
 	_, last, _ := strings.Cut(string(out), "\nheap ")
