@@ -43,10 +43,11 @@ const cacheLine = 64 // bytes
 // batchSize is the most IDs that a shard encrypts at once.
 const batchSize = 64
 
-// Why there is no ID from a shard, although the next attempt may get one. They stay in the package.
+// Why there is no ID from a shard, although the next attempt may get one: it adds shards, or reads
+// the clock. These errors stay in the package.
 var (
 	errNoShard   = errors.New("randflake: this processor has no shard")
-	errReadClock = errors.New("randflake: a new run wants a second that was read from the clock") // as each next attempt does
+	errReadClock = errors.New("randflake: a new run wants a second that was read from the clock")
 )
 
 // next returns an ID for the Unix second now, or why there is none. fresh says that now was read
