@@ -923,7 +923,7 @@ func TestUnfitLease(t *testing.T) {
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
 		info, err := s.Info(t.Context())
-		if status := k.Status(); err != nil || info.Taken != 1 || !errors.Is(status.Err, unfit) || status.Taken != 2 {
+		if status := k.Status(); err != nil || info.TakenNodes != 1 || !errors.Is(status.Err, unfit) || status.Taken != 2 {
 			t.Errorf("%+v, %+v, %v", status, info, err)
 		}
 		k.Close()

@@ -71,7 +71,7 @@ func countersInJSON(all []lease.Counter) string {
 		json.NewEncoder(&b).Encode(struct {
 			Name          string `json:"name"`
 			lease.Counter        // hides its own name from JSON
-			ID            string `json:"id,omitempty"` // in place of the space's, which is of no use here
+			Term          string `json:"term,omitempty"` // in place of the space's, which is of no use here
 			State         string `json:"state"`
 		}{c.Name, c, "", stateOf(c)}) // can't fail
 	}
