@@ -129,7 +129,7 @@ func rowOf(l *Layout) string {
 	parts, _, _ := strings.Cut(text, "; 1ms since ")
 	parts, _, _ = strings.Cut(strings.Replace(parts, "; ", "; unit ", 1), " since ")
 	epoch := strings.TrimSuffix(l.Epoch().Format("2006-01-02 15:04:05.999"), " 00:00:00")
-	perSecond := fmt.Sprint((l.sequence.max() + 1) * uint64(time.Second/l.Unit()))
+	perSecond := fmt.Sprint((l.sequence.max() + 1) * uint64(time.Second/l.tick()))
 	for at := len(perSecond) - 3; at > 0; at -= 3 {
 		perSecond = perSecond[:at] + "," + perSecond[at:]
 	}
@@ -242,7 +242,7 @@ func randomFields(l *Layout) (Fields, ID) {
 		fmt.Fprintf(&digits, "%0*b", f.Bits, value)
 		switch f.Name {
 		case "time":
-			p.Time = time.UnixMilli(l.Epoch().UnixMilli() + int64(value)*l.Unit().Milliseconds()).UTC()
+			p.Time = time.UnixMilli(l.Epoch().UnixMilli() + int64(value)*l.tick().Milliseconds()).UTC()
 		case "rollback":
 			p.Rollback = value
 		case "sequence":
@@ -282,8 +282,8 @@ func TestParseLayout(t *testing.T) {
 	l, err := ParseLayout(text)
 	require.NoError(t, err)
 	epoch := time.Date(2020, 2, 29, 0, 2, 3, 4e6, time.UTC)
-	if l.Name() != "mine" || l.Epoch() != epoch || l.Unit() != 90*time.Minute+1500*time.Millisecond {
-		t.Errorf("name %s, epoch %v, unit %v", l.Name(), l.Epoch(), l.Unit())
+	if l.Name() != "mine" || l.Epoch() != epoch || l.tick() != 90*time.Minute+1500*time.Millisecond {
+		t.Errorf("name %s, epoch %v, unit %v", l.Name(), l.Epoch(), l.tick())
 	}
 	if l.bits() != 41 || l.Workers() != 1<<7 {
 		t.Errorf("%d bits, %d workers, want 41 and 128", l.bits(), l.Workers())
