@@ -210,7 +210,7 @@ func TestPlaces(t *testing.T) {
 			places.Release(held)
 		}
 	}
-	require.Must(t, w.usage.shareOf("web").places.TryAcquire(maxPlaces) && w.usage.lines.TryAcquire(maxInLines),
+	require.Must(t, w.usage.shareOf("web").places.TryAcquire(maxPlaces) && w.usage.queued.TryAcquire(maxQueued),
 		"not all places are free")
 	byHTTP2 := func(r *http.Request) { r.ProtoMajor = 2 }
 	a := w.send(http.MethodPost, "/nothing", "", as("web"), byHTTP2)

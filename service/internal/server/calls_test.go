@@ -71,7 +71,7 @@ func TestInspect(t *testing.T) {
 		{"mint", `"text":"` + randflake.ID(-7).String() + `"`, fields(-7)},
 		{"mint", `"text":"10"`, `"invalid_argument","message":"randflake: invalid ID: \"10\": a decimal number`},
 		{"sorted", `"number":"-1"`, "invalid_argument"},
-		{"ulid", `"number":"1"`, `"invalid_argument","message":"ulid: invalid ID: a ULID is no 64-bit integer`},
+		{"ulid", `"number":"1"`, `"invalid_argument","message":"randflake: invalid ID: a ULID is no 64-bit integer`},
 		{"ulid", `"text":"7ZZZZZZZZZZZZZZZZZZZZZZZZZ"`, `"invalid_argument","message":"the ID is of the year 10889`},
 	} {
 		a := w.call("IDService/Inspect", `{"space":"`+tt.space+`",`+tt.id+`}`)

@@ -70,14 +70,14 @@ func (s *Server) identified(next http.Handler) http.Handler {
 }
 
 // turnAway answers a request for which there is no place. A status alone costs little. A principal's
-// request first stands in line, unless too many do already.
+// request first waits in its queue, unless too many are in queues.
 func (s *Server) turnAway(w http.ResponseWriter, r *http.Request, c *call) {
 	if c.isStranger() {
 		endConnection(w)
 		w.WriteHeader(http.StatusServiceUnavailable) // not 429: other strangers may have taken all places
 		return
 	}
-	waited := s.usage.standInLine(r.Context(), c.principal)
+	waited := s.usage.waitInQueue(r.Context(), c.principal)
 	if !waited || r.ProtoMajor < 2 { // a client of HTTP/2 that waited is kept: it would only connect again
 		endConnection(w)
 	}

@@ -17,13 +17,13 @@ import (
 // have a large header and half a body.
 const maxPlaces = 1000
 
-// Requests for which there is no place stand in a line of their principal before they are refused. So
+// Requests for which there is no place wait in a queue of their principal before they are refused. So
 // clients that repeat calls as soon as they are refused leave the processors to other principals. With
-// a rate in place of a line, clients that hang up would use up what those who wait need.
+// a rate in place of a queue, clients that hang up would use up what those who wait need.
 const (
 	refusedAtOnce = 20                   // of a principal
 	refusalTime   = 4 * time.Millisecond // of each: so a principal is refused 20 / 4 ms = 5000 times a second
-	maxInLines    = 40_000               // of all principals; each takes 10 kB
+	maxQueued     = 40_000               // of all principals; each takes 10 kB
 )
 
 // Limits of the IDs and numbers in answers that are being made or written, so that clients that
@@ -43,7 +43,7 @@ const maxTurns = 32
 // stay small, as principals and spaces come from the configuration.
 type usage struct {
 	answers *semaphore.Weighted // IDs and numbers in answers of all principals
-	lines   *semaphore.Weighted // requests in the lines of all principals
+	queued  *semaphore.Weighted // requests in the queues of all principals
 
 	mu     sync.Mutex
 	shares map[string]*share // by principal; all strangers together are ""
@@ -54,7 +54,7 @@ type usage struct {
 type share struct {
 	places  *semaphore.Weighted // a request holds one from its header on
 	answers *semaphore.Weighted // IDs and numbers in its answers
-	refused *semaphore.Weighted // requests at the head of its line
+	refused *semaphore.Weighted // requests at the head of its queue
 }
 
 // A storeTurn says whose turn it is, and at the store of which space.
@@ -63,7 +63,7 @@ type storeTurn struct{ principal, space string }
 func newUsage() *usage {
 	return &usage{
 		answers: semaphore.NewWeighted(roomOfAll),
-		lines:   semaphore.NewWeighted(maxInLines),
+		queued:  semaphore.NewWeighted(maxQueued),
 		shares:  map[string]*share{},
 		turns:   map[storeTurn]*semaphore.Weighted{},
 	}
@@ -83,13 +83,13 @@ func (u *usage) shareOf(principal string) *share {
 	return u.shares[principal]
 }
 
-// standInLine returns when a request of a principal is to be refused, or when ctx ends. It returns
-// false at once if too many requests stand in lines.
-func (u *usage) standInLine(ctx context.Context, principal string) bool {
-	if !u.lines.TryAcquire(1) {
+// waitInQueue returns when a request of a principal is to be refused, or when ctx ends. It returns
+// false at once if too many requests are in queues.
+func (u *usage) waitInQueue(ctx context.Context, principal string) bool {
+	if !u.queued.TryAcquire(1) {
 		return false
 	}
-	defer u.lines.Release(1)
+	defer u.queued.Release(1)
 	refused := u.shareOf(principal).refused
 	if refused.Acquire(ctx, 1) == nil {
 		time.Sleep(refusalTime)

@@ -82,20 +82,20 @@ func TestRefuse(t *testing.T) {
 		begun := time.Now()
 		gone, leave := context.WithCancel(t.Context())
 		var greedy sync.WaitGroup
-		for range maxInLines / 2 {
-			greedy.Go(func() { u.standInLine(t.Context(), "greedy") })
-			go u.standInLine(gone, "greedy")
+		for range maxQueued / 2 {
+			greedy.Go(func() { u.waitInQueue(t.Context(), "greedy") })
+			go u.waitInQueue(gone, "greedy")
 		}
 		synctest.Wait()
-		require.That(t, !u.standInLine(t.Context(), "greedy") && time.Since(begun) == 0, "more calls wait than may")
+		require.That(t, !u.waitInQueue(t.Context(), "greedy") && time.Since(begun) == 0, "more calls wait than may")
 		leave()
 		synctest.Wait()
-		require.That(t, u.standInLine(t.Context(), "web") && time.Since(begun) <= 2*refusalTime,
+		require.That(t, u.waitInQueue(t.Context(), "web") && time.Since(begun) <= 2*refusalTime,
 			"a call of another principal was refused after %v", time.Since(begun))
 		greedy.Wait()
-		const want = maxInLines / 2 / refusedAtOnce * refusalTime
+		const want = maxQueued / 2 / refusedAtOnce * refusalTime
 		if took := time.Since(begun); took < want || took > want+refusalTime {
-			t.Errorf("%d calls were refused within %v", maxInLines/2, took)
+			t.Errorf("%d calls were refused within %v", maxQueued/2, took)
 		}
 	})
 }

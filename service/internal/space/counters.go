@@ -33,7 +33,7 @@ type Counters struct {
 	config  config.Space
 	opening singleflight.Group
 
-	lines *lru.Cache[string, *line] // by the names of counters; it has its own lock
+	queues *lru.Cache[string, *queue] // by the names of counters; it has its own lock
 
 	mu      sync.Mutex                      // guards what follows: when a handle is forgotten, past grows
 	handles *simplelru.LRU[string, *Handle] // by the names of counters
@@ -47,10 +47,9 @@ type Handle struct {
 	As lease.Counter // the counter as the configuration wants it, in that period
 }
 
-// A line is the queue of Take's calls for one counter: only the first one asks the store. Concurrent
-// swaps of one counter would make each other fail, and one caller with many calls would keep out all
-// others.
-type line struct {
+// A queue has Take's calls for one counter, of which only the first asks the store. Concurrent swaps of
+// one counter would make each other fail, and one caller with many calls would keep out all others.
+type queue struct {
 	first *semaphore.Weighted // held by the first call
 
 	// checked says that the store had the counter as the configuration has it, which never changes.
@@ -61,7 +60,7 @@ type line struct {
 // NewCounters returns the counters of a space, as c has them.
 func NewCounters(space *Space, c config.Space) *Counters {
 	counters := &Counters{space: space, config: c, past: map[string]counter.Status{}}
-	counters.lines, _ = lru.New[string, *line](maxHandles) // fails for sizes below 1
+	counters.queues, _ = lru.New[string, *queue](maxHandles) // fails for sizes below 1
 	counters.handles, _ = simplelru.NewLRU(maxHandles, func(_ string, h *Handle) { counters.forget(h) })
 	return counters
 }
@@ -189,51 +188,51 @@ func (c *Counters) Take(
 	n int64,
 ) (run lease.Run, taken lease.Counter, err error) {
 	if _, err := c.rule(name); err != nil {
-		return run, taken, err // before there is a line for it
+		return run, taken, err // before there is a queue for it
 	}
-	l := c.line(name)
-	err = l.first.Acquire(ctx, 1)
+	q := c.queue(name)
+	err = q.first.Acquire(ctx, 1)
 	if errors.Is(err, context.DeadlineExceeded) { // the store did not answer earlier calls in time
 		return run, taken, fmt.Errorf("%w: take numbers of counter %s: %w", lease.ErrStore, name, err)
 	}
 	if err != nil {
 		return run, taken, err
 	}
-	defer l.first.Release(1)
-	t, err := c.target(name) // now: a period may have ended while this call stood in line
+	defer q.first.Release(1)
+	t, err := c.target(name) // now: a period may have ended while this call waited
 	if err != nil {
 		return run, taken, err
 	}
-	run, err = l.take(ctx, t, n)
+	run, err = q.take(ctx, t, n)
 	return run, t.inPeriod(), err
 }
 
-// take takes numbers for the first call of the line.
-func (l *line) take(ctx context.Context, t target, n int64) (run lease.Run, err error) {
+// take takes numbers for the first call.
+func (q *queue) take(ctx context.Context, t target, n int64) (run lease.Run, err error) {
 	name := t.wanted.Name
-	if !l.checked {
+	if !q.checked {
 		if _, err := t.counters.OpenStrict(ctx, name, t.options...); err != nil {
 			return run, err
 		}
-		l.checked = true
+		q.checked = true
 	}
 	run, err = t.counters.Source().TakeNumbers(ctx, name, t.period, n)
 	if errors.Is(err, lease.ErrNoCounter) {
-		l.checked = false // data was lost; the next call makes the counter
+		q.checked = false // data was lost; the next call makes the counter
 	}
 	return run, err
 }
 
-// line returns the one line for a counter.
-func (c *Counters) line(name string) *line {
-	if l, ok := c.lines.Get(name); ok {
-		return l
+// queue returns the one queue for a counter.
+func (c *Counters) queue(name string) *queue {
+	if q, ok := c.queues.Get(name); ok {
+		return q
 	}
-	l := &line{first: semaphore.NewWeighted(1)}
-	if earlier, ok, _ := c.lines.PeekOrAdd(name, l); ok {
+	q := &queue{first: semaphore.NewWeighted(1)}
+	if earlier, ok, _ := c.queues.PeekOrAdd(name, q); ok {
 		return earlier // of a call at the same time
 	}
-	return l
+	return q
 }
 
 const openTime = 10 * time.Second // for a counter to be opened

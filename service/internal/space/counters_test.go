@@ -362,8 +362,8 @@ func TestManyCounters(t *testing.T) {
 		for i := range maxHandles + 10 {
 			use(fmt.Sprint("n", i))
 		}
-		if n := len(all.Statuses()); n != 1 || all.handles.Len() > maxHandles || all.lines.Len() > maxHandles {
-			t.Errorf("%d handles, and %d lines: want %d", all.handles.Len(), all.lines.Len(), maxHandles)
+		if n := len(all.Statuses()); n != 1 || all.handles.Len() > maxHandles || all.queues.Len() > maxHandles {
+			t.Errorf("%d handles, and %d queues: want %d", all.handles.Len(), all.queues.Len(), maxHandles)
 		}
 		n := all.Statuses()["*"].Issued
 		require.That(t, n == maxHandles+11, "%d numbers issued: want also those of counters that were forgotten", n)

@@ -65,18 +65,18 @@ const longestRow = 1 << 30
 
 // readLines reads the ID at the beginning of each line, and shows on a terminal how many it has read.
 func (a *audit) readLines() error {
-	line := a.in.newProgress(a.in.stdin)
-	defer line.clear()
+	progress := a.in.newProgress(a.in.stdin)
+	defer progress.clear()
 	lines := bufio.NewScanner(a.in.stdin)
 	lines.Buffer(nil, longestRow)
-	var rows rows
+	var table rows
 	for n := 1; lines.Scan(); n++ {
 		if n%1024 == 0 {
-			line.update(func(took time.Duration) string {
+			progress.update(func(took time.Duration) string {
 				return fmt.Sprintf("%d lines, %.0f a second", n, float64(n)/took.Seconds())
 			})
 		}
-		text, ok := rows.first(bytes.TrimPrefix(lines.Bytes(), []byte("\ufeff")), n)
+		text, ok := table.first(bytes.TrimPrefix(lines.Bytes(), []byte("\ufeff")), n)
 		if !ok {
 			a.notIDs++
 			continue
@@ -93,15 +93,15 @@ func (a *audit) readLines() error {
 	if lines.Err() != nil {
 		return lines.Err()
 	}
-	return a.checkTable(rows)
+	return a.checkTable(table)
 }
 
 // checkTable returns what is wrong with the table as a whole, or nil.
-func (a *audit) checkTable(rows rows) error {
+func (a *audit) checkTable(table rows) error {
 	switch {
-	case rows.quoted > 0:
+	case table.quoted > 0:
 		return fmt.Errorf("the quote in line %d has no end, so nothing behind it was read: "+
-			"mend that line, or give the column of IDs alone", rows.quoted)
+			"mend that line, or give the column of IDs alone", table.quoted)
 	case a.entries.len() == 0 && a.floats > 0:
 		return fmt.Errorf("%w: %d lines are as %s, where the last digits are lost: export the IDs as texts",
 			randflake.ErrInvalidID, a.floats, a.firstFloat)

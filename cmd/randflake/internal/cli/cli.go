@@ -7,7 +7,8 @@
 //     in one of the formats of formats.go and bases.go.
 //   - Reading IDs: filter.go takes them from operands or lines. Of each text around.go drops what
 //     people write around the ID, and paste.go finds the form and reads it, with wide.go and digits.go.
-//   - Telling what an ID is: reading.go and uuid.go have the fields, guess.go the likeliest kind.
+//   - Telling what an ID is: reading.go and uuid.go have the fields, guess.go the likeliest kind, and
+//     printing.go the lines.
 //   - The table of an audit: rows.go finds the IDs, entries.go keeps them, decoding.go chooses how to
 //     read them, tally.go counts, and rounding.go finds out whether a program rounded them.
 package cli
