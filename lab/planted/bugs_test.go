@@ -300,7 +300,7 @@ var bugs = []bug{
 	},
 	{"a call that hangs for as long as it likes", "lease/takes.go", "^TestKeeperOutlives$", 0,
 		"		limit = urgentTake\n",
-		"		limit = time.Hour\n",
+		"		limit = 1000 * longestTake\n",
 	},
 	{"no window further ahead", "lease/internal/plan/plan.go", "^TestKeeperOutlives$", 0,
 		"min(withPairs, mostAhead)",

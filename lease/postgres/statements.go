@@ -43,8 +43,8 @@ var listSQL string
 //go:embed sql/ddl.sql
 var ddlSQL string
 
-// in puts into a statement the evidence and the schema's name.
-func (c Config) in(sql string) string {
+// statement puts the evidence and the schema's name into a statement.
+func (c Config) statement(sql string) string {
 	sql = strings.ReplaceAll(sql, "@evidence", evidenceSQL)
 	return strings.ReplaceAll(sql, "@schema", `"`+c.Schema+`"`)
 }
@@ -56,7 +56,7 @@ func DDL(schema string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("postgres: %w", err)
 	}
-	return c.in(ddlSQL), nil
+	return c.statement(ddlSQL), nil
 }
 
 // complete returns c with its defaults, or why it can't be used.
