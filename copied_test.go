@@ -8,7 +8,6 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/randflake/randflake/internal/handover"
 	"github.com/randflake/randflake/internal/queue"
 	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/internal/vmgen"
@@ -20,7 +19,11 @@ func twinOf(g *Generator, machine *atomic.Uint64) *Generator {
 	original := g.leases.InForce.Load()
 	c := newCursor(original.Work.cursor.bounds)
 	c.next.Store(original.Work.cursor.next.Load())
-	w := work{shards: newShards(len(original.Work.shards.list)), cursor: c, runLength: original.Work.runLength}
+	w := original.Work
+	w.quick = shards{}
+	w.shards = newShards(len(original.Work.shards.list))
+	w.cursor = c
+	w.made = &twin.leases.Made
 	for i := range w.shards.list {
 		type fields [unsafe.Offsetof(shard{}.lock)]byte // all but the lock, which is the last one
 		from, to := &original.Work.shards.list[i], &w.shards.list[i]
@@ -29,8 +32,7 @@ func twinOf(g *Generator, machine *atomic.Uint64) *Generator {
 	if original.Work.quick.list != nil {
 		w.quick = w.shards
 	}
-	errs := handover.Errors{Closed: ErrClosed, Copied: errCopied}
-	twin.leases.Start((*maker)(twin), errs, queue.New("randflake"), original.Lease, w)
+	twin.leases.Start((*maker)(twin), leaseErrors, queue.New("randflake"), original.Lease, w)
 	twin.leases.InForce.Load().Machine = vmgen.Of(machine)
 	return twin
 }

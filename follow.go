@@ -8,9 +8,9 @@ import (
 
 // How leases follow one another in a generator is told in package handover.
 
-// Leases is for package lease, whose keepers hand over the leases that follow the first one. Other
+// Handover is for package lease, whose keepers hand over the leases that follow the first one. Other
 // modules can't make its argument.
-func (g *Generator) Leases(handover.Key) handover.Queue[Lease] {
+func (g *Generator) Handover(handover.Key) handover.Queue[Lease] {
 	g.load() // panics without a generator
 	return keeperView{&g.leases, g}
 }
@@ -33,7 +33,7 @@ func (v keeperView) Ready() error {
 	a := v.g.freshAttempt()
 	for {
 		cursor := a.st.Work.cursor
-		_, _, err := cursor.plan(cursor.next.Load(), a.now)
+		_, _, err := cursor.claimable(cursor.next.Load(), a.now)
 		if a.st.Machine.Stale() {
 			return errCopied
 		}
@@ -45,6 +45,13 @@ func (v keeperView) Ready() error {
 			return err
 		}
 	}
+}
+
+var leaseErrors = handover.Errors{
+	Closed:     ErrClosed,
+	Copied:     errCopied,
+	Ended:      ErrLeaseEnded,
+	NotStarted: ErrLeaseNotStarted,
 }
 
 // A maker implements handover.Maker for a generator, whose methods these are not.
@@ -82,14 +89,5 @@ func (g *Generator) follow(st *state, now int64, err error) error {
 	case err == ErrClockBackward && g.clock.Read() > now:
 		return nil // it need not have gone back: others may have used a second that began after now was read
 	}
-	if g.leases.Follow(st, now) {
-		return nil
-	}
-	if err == ErrLeaseEnded {
-		_, later := g.leases.Next(now)
-		if later {
-			return ErrLeaseNotStarted
-		}
-	}
-	return err
+	return g.leases.Follow(st, now, err)
 }

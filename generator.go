@@ -30,15 +30,6 @@ type Generator struct {
 // another lease comes into force, or there are more processors.
 type state = handover.State[Lease, work]
 
-// work is what the IDs of a lease are made with. When the lease is over, only the cursor is left,
-// frozen.
-type work struct {
-	quick     shards // the same shards, if Generate and Wait may take the short way; otherwise empty
-	shards    shards // one for each processor
-	cursor    *cursor
-	runLength uint64 // how many raw values a shard claims at once
-}
-
 // New returns a generator that makes IDs under a lease: make one for the whole process and keep it.
 // Generators that are made for each request, or call, begin again and repeat each other's IDs,
 // without an error.
@@ -66,8 +57,7 @@ func New(secret Secret, lease Lease, options ...Option) (*Generator, error) {
 		}
 	}
 	first := g.newWork(newCursor(boundsOf(lease)), runtime.GOMAXPROCS(0))
-	errs := handover.Errors{Closed: ErrClosed, Copied: errCopied}
-	g.leases.Start((*maker)(g), errs, queue.New("randflake"), lease, first) // maker: see follow.go
+	g.leases.Start((*maker)(g), leaseErrors, queue.New("randflake"), lease, first) // maker: see follow.go
 	return g, nil
 }
 
@@ -76,6 +66,8 @@ func (g *Generator) newWork(c *cursor, processors int) work {
 		shards:    newShards(processors),
 		cursor:    c,
 		runLength: runLength(c.nodes(), processors),
+		cipher:    g.cipher,
+		made:      &g.leases.Made,
 	}
 	// The short way goes by the published second and by batches. An injected clock publishes nothing
 	// (a bubble of testing/synctest has one, too), and Strict has no batches.
@@ -110,7 +102,7 @@ func (g *Generator) Generate() (ID, error) { // Wait has its lines once more
 	}
 	st.Work.quick.unpin(s) // also without a shard
 	id, err := g.generate()
-	return id, g.leases.Refused(err, false)
+	return id, g.leases.Tell(err)
 }
 
 // generate is Generate by the slow way, without reporting a refusal.
@@ -157,7 +149,7 @@ func (g *Generator) fromShard(a attempt) (ID, error) {
 		a.st.Work.shards.unpin(s)
 		return 0, errNoShard
 	}
-	id, err := s.next(g, a)
+	id, err := s.next(&a.st.Work, a.now, a.fresh)
 	a.st.Work.shards.unpin(s)
 	return id, err
 }
@@ -197,7 +189,7 @@ func (g *Generator) freshAttempt() attempt {
 // than Generate. Fewer than 64 IDs come from the batches that Generate uses.
 func (g *Generator) Fill(dst []ID) (n int, err error) {
 	n, err = g.fill(dst)
-	return n, g.leases.Refused(err, false)
+	return n, g.leases.Tell(err)
 }
 
 // fill is Fill, but does not report a refusal. Few IDs come from a shard's batch, as a kernel takes as
@@ -255,7 +247,7 @@ func (g *Generator) fillFromShard(a attempt, dst []ID) (n int, err error) {
 		a.st.Work.shards.unpin(s)
 		return 0, errNoShard
 	}
-	n, err = s.fill(g, a, dst)
+	n, err = s.fill(&a.st.Work, a.now, a.fresh, dst)
 	a.st.Work.shards.unpin(s)
 	return n, err
 }

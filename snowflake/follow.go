@@ -7,9 +7,9 @@ import (
 
 // How leases follow one another in a generator is told in package handover.
 
-// Leases is for package lease, whose keepers hand over the leases that follow the first one. Other
+// Handover is for package lease, whose keepers hand over the leases that follow the first one. Other
 // modules can't make its argument.
-func (g *Generator) Leases(handover.Key) handover.Queue[randflake.Lease] {
+func (g *Generator) Handover(handover.Key) handover.Queue[randflake.Lease] {
 	g.load() // panics without a generator
 	return keeperView{&g.leases, g}
 }
@@ -35,6 +35,13 @@ func (v keeperView) Ready() error {
 		return errExhausted
 	}
 	return err
+}
+
+var leaseErrors = handover.Errors{
+	Closed:     errClosed,
+	Copied:     errCopied,
+	Ended:      errLeaseEnded,
+	NotStarted: errLeaseNotStarted,
 }
 
 // A maker implements handover.Maker for a generator, whose methods these are not.
@@ -75,16 +82,7 @@ func (g *Generator) follow(st *state, now int64, err error) error {
 	case err == errExhausted && g.load() == st:
 		return err // the next unit brings new IDs, under the same lease
 	}
-	if g.leases.Follow(st, now) {
-		return nil
-	}
-	if err == errLeaseEnded {
-		_, later := g.leases.Next(now)
-		if later {
-			return errLeaseNotStarted
-		}
-	}
-	return err
+	return g.leases.Follow(st, now, err)
 }
 
 // begins returns the next unit at which a lease begins: the one in force, or a pending one. The unit

@@ -61,8 +61,12 @@ type Maker[L, W any] interface {
 	End(work W) (over W, used bool)
 }
 
-// Errors are those that a generator returns when it was closed, and in a copy of its machine.
-type Errors struct{ Closed, Copied error }
+// Errors are a generator's own, for what its leases refuse.
+type Errors struct {
+	Closed            error
+	Copied            error // in a copy of its machine
+	Ended, NotStarted error // without a later lease, and before one
+}
 
 // Start puts a generator's first lease in force.
 func (l *Leases[L, W]) Start(m Maker[L, W], errs Errors, line *queue.Queue, first L, work W) {
@@ -116,14 +120,28 @@ func (l *Leases[L, W]) change(f func(st *State[L, W]) error) error {
 	return f(st)
 }
 
-// Follow puts a pending lease of unit now in force, in place of that of st, and forgets those that
-// are over. If there is none it returns false and keeps all, as the clock may be wrong. If another call
-// has replaced st it returns true: so a caller whose claim found that its work had ended always gets
-// true.
+// Follow is called when st refused with err at unit now. It returns nil if another lease is in force
+// by then, so that another attempt may succeed, and otherwise the error that callers get.
+func (l *Leases[L, W]) Follow(st *State[L, W], now int64, err error) error {
+	if l.follow(st, now) {
+		return nil
+	}
+	if err == l.errors.Ended {
+		_, later := l.Next(now)
+		if later {
+			return l.errors.NotStarted
+		}
+	}
+	return err
+}
+
+// follow puts a pending lease of unit now in force, in place of that of st, and forgets those that
+// are over. If there is none it returns false and keeps all, as the clock may be wrong. It returns
+// true, too, if another call has replaced st: always so when a claim found that its work had ended.
 //
-// Follow and Rework don't serve the line: a waiting caller may have called them, with the line
+// follow and Rework don't serve the line: a waiting caller may have called them, with the line
 // locked. The line goes on by its timer.
-func (l *Leases[L, W]) Follow(st *State[L, W], now int64) bool {
+func (l *Leases[L, W]) follow(st *State[L, W], now int64) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.InForce.Load() != st {
@@ -190,14 +208,20 @@ func (l *Leases[L, W]) Counts() (made, waited uint64) {
 	return l.Made.Load(), l.Waited.Load()
 }
 
-// OnRefusal sets what Refused calls.
+// OnRefusal sets what Tell and TellWaiting call.
 func (l *Leases[L, W]) OnRefusal(f func(err error, waiting bool)) { l.refused = f }
 
-// Refused tells the keeper of err, if it is not nil, and returns it. waiting says that the caller
-// goes on waiting.
-func (l *Leases[L, W]) Refused(err error, waiting bool) error {
+// Tell returns err, and tells the keeper of it unless it is nil.
+func (l *Leases[L, W]) Tell(err error) error {
 	if err != nil && l.refused != nil {
-		l.refused(err, waiting)
+		l.refused(err, false)
 	}
 	return err
+}
+
+// TellWaiting tells the keeper why a caller goes on waiting.
+func (l *Leases[L, W]) TellWaiting(err error) {
+	if l.refused != nil {
+		l.refused(err, true)
+	}
 }

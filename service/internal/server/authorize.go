@@ -47,8 +47,8 @@ func (s *Server) intercept(next connect.UnaryFunc) connect.UnaryFunc {
 		ctx, cancel := context.WithTimeout(client, callTimeout)
 		defer cancel()
 		c := callOf(ctx)
-		c.space = request.Any().(interface{ GetSpace() string }).GetSpace() // each has one
-		err = s.authorize(c)
+		space := request.Any().(interface{ GetSpace() string }).GetSpace() // each has one
+		err = s.authorize(c, space)
 		if err == nil {
 			response, err = s.callNext(ctx, c, request, next)
 		}
@@ -95,11 +95,12 @@ func (s *Server) errorToSend(c *call, err error, gone bool) error {
 	return sent
 }
 
-// authorize finds the space and the limits of a call of a procedure, or returns why the call is
-// refused. The order of its steps matters. The rules are asked first, as the rate depends on their
+// authorize finds the space that a call of a procedure names, and its limits, or returns why the call
+// is refused. The order of its steps matters. The rules are asked first, as the rate depends on their
 // answer. But a call that they deny is refused in step 2, so that it counts for the rate, too.
-func (s *Server) authorize(c *call) error {
+func (s *Server) authorize(c *call, space string) error {
 	need := needs[c.procedure]
+	c.space = space
 	c.found = c.setup.spaces[c.space]
 	limits, denied := c.setup.policy.Allow(c.principal, need.verb, c.space)
 

@@ -16,8 +16,8 @@ import (
 
 // A call is a request, of a procedure or for a page, and what the server knows of it.
 type call struct {
-	// By identify, before a byte of the body is read, but for caller.space, which intercept sets:
-	caller           // see audit.go
+	// By identify, before a byte of the body is read:
+	caller           // see audit.go; authorize adds the space
 	stranger  error  // why the sender is not known; nil if it is
 	setup     *setup // what was in force when the request came
 	procedure string // its path, or the name of a page

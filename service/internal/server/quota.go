@@ -53,7 +53,7 @@ var (
 )
 
 // Rates are what principals have used of their quotas. They are safe for concurrent use. If a new
-// configuration changes a quota, it begins anew; the few limiters of earlier quotas stay.
+// configuration changes a quota, it starts from zero; the few limiters of earlier quotas stay.
 type rates struct {
 	mu       sync.Mutex
 	limiters map[principalQuota]*rate.Limiter
