@@ -101,7 +101,8 @@ func occupy(temp, dir string) (made bool, err error) {
 	case !vacant:
 		return false, nil
 	case errors.Is(err, fs.ErrExist): // a mount point, or no permission to remove it
-		return false, fmt.Errorf("can't replace the empty directory: %w: make or mount the directory above it instead", removeErr)
+		return false, fmt.Errorf("can't replace the empty directory: %w: "+
+			"make or mount the directory above it instead", removeErr)
 	}
 	return false, err
 }

@@ -16,7 +16,8 @@ import (
 func Dir(name string) (string, error) {
 	const letters = "abcdefghijklmnopqrstuvwxyz0123456789-_"
 	if len(name) < 1 || len(name) > 100 || strings.Trim(name, letters) != "" {
-		return "", fmt.Errorf("randflake: %q can't name IDs: want 1 to 100 lower-case letters, digits, hyphens and underscores", name)
+		return "", fmt.Errorf("randflake: %q can't name IDs: "+
+			"want 1 to 100 lower-case letters, digits, hyphens and underscores", name)
 	}
 	home, err := stateHome()
 	if err != nil {
@@ -39,7 +40,8 @@ func stateHome() (string, error) {
 	}
 	dir, err := os.UserHomeDir()
 	if err == nil && !filepath.IsAbs(dir) {
-		err = fmt.Errorf("the home directory %q is not an absolute path, so each working directory would have IDs of its own", dir)
+		err = fmt.Errorf("the home directory %q is not an absolute path, "+
+			"so each working directory would have IDs of its own", dir)
 	}
 	return filepath.Join(dir, ".local", "state"), err
 }
