@@ -112,8 +112,9 @@ func (l *loop) noteLease(lease randflake.Lease) {
 	}
 	l.plan.NoteLeased(l.limits.WindowOf(lease.Start))
 	l.change(func(s *Status) { s.Taken++ })
-	l.settings.logger.Log(context.Background(), level, "randflake: leased", "first", lease.FirstNode,
-		"last", lease.LastNode, "start", lease.Start, "end", lease.End, "label", l.settings.label)
+	l.settings.logger.Log(context.Background(), level, "randflake: leased",
+		"first_node", lease.FirstNode, "last_node", lease.LastNode,
+		"start", lease.Start, "end", lease.End, "label", l.settings.label)
 }
 
 // drop gives up what was leased before this machine became a copy of another one: it is the

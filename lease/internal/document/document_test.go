@@ -352,11 +352,11 @@ func TestContent(t *testing.T) {
 	for content, want := range map[string]error{
 		"":                              lease.ErrCorrupt,
 		"{}":                            lease.ErrCorrupt,
-		`{"Lineage": "l"}`:              lease.ErrCorrupt,
-		`{"Entries": {}}`:               lease.ErrCorrupt,
-		`{"Lineage": "l", "Entries": 1`: lease.ErrCorrupt,
-		`{"Lineage": "l", "Entries": {}, "Position": -1}`: lease.ErrCorrupt,
-		`{"Lineage": "l", "Entries": {}}`:                 nil,
+		`{"lineage": "l"}`:              lease.ErrCorrupt,
+		`{"entries": {}}`:               lease.ErrCorrupt,
+		`{"lineage": "l", "entries": 1`: lease.ErrCorrupt,
+		`{"lineage": "l", "entries": {}, "position": -1}`: lease.ErrCorrupt,
+		`{"lineage": "l", "entries": {}}`:                 nil,
 	} {
 		m, e := prepared(t)
 		m.document.Content = []byte(content)

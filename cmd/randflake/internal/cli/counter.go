@@ -172,7 +172,7 @@ func (t *tool) counterSetCommand() *cobra.Command {
 				return wrong(cmd, "NEXT is %q: %v", args[1], err)
 			}
 			return h.run(func(ctx context.Context, space *lease.Space, _ []string) error {
-				if err := counter.From(space).SetCounter(ctx, args[0], next); err != nil {
+				if err := space.SetCounter(ctx, args[0], next); err != nil {
 					return h.counterError(args[0], err)
 				}
 				return t.print("%s: its next number is %d\n", args[0], next)
