@@ -36,7 +36,7 @@ var (
 	// Use the secret of this space, or make another space.
 	ErrSecret = errors.New("lease: space of another secret")
 
-	// Create it.
+	// Create the space.
 	ErrNoSpace = errors.New("lease: no such space")
 
 	// Call the move again. It wraps ErrNoSpace.
@@ -45,7 +45,7 @@ var (
 	// Use the space that took its place.
 	ErrRetired = errors.New("lease: the space is retired")
 
-	// Open it.
+	// Use the one that is there.
 	ErrExists = errors.New("lease: space exists")
 
 	// Nothing was changed: see what wrote it.
@@ -54,7 +54,7 @@ var (
 	// The error says what is wanted.
 	ErrInvalid = errors.New("lease: invalid argument")
 
-	// Create it.
+	// Create the counter.
 	ErrNoCounter = errors.New("lease: no such counter")
 
 	// Set it to a number that is beyond all that were taken.

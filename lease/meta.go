@@ -18,7 +18,7 @@ type meta struct {
 	Check  string      `json:"check,omitempty"` // of the secret
 
 	UID    string `json:"uid"`             // random, and the space's for life
-	Term   string `json:"term"`            // at first the UID, then random, new with each loss: within one term records only grow
+	Term   string `json:"term"`            // the UID, then random, new with each loss: within one term records only grow
 	Losses int    `json:"losses"`          // how often a loss was noted, trust changed, or the space moved
 	Begin  int64  `json:"begin,omitempty"` // a window: none before it is ever leased, as an earlier space may have
 	Floor  int64  `json:"floor"`           // a window: those before it are leased from the reserve alone

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease/internal/entry"
 	"github.com/randflake/randflake/lease/internal/taken"
 )
@@ -53,7 +52,7 @@ func (s *Space) read(ctx context.Context, r record) (*snapshot, error) {
 }
 
 // swap puts entries of the space, if meta and the record are still as in before. It returns what is
-// there after that.
+// there after that. Of before it reads record, rawMeta and value alone.
 func (s *Space) swap(ctx context.Context, before *snapshot, put ...Entry) (*snapshot, error) {
 	after := s.newSnapshot(before.record)
 	expect := []Entry{
@@ -167,34 +166,6 @@ func (seen *snapshot) unfit(m *meta) error {
 	return seen.doubtError(m.Trust)
 }
 
-// clockError returns an error that wraps ErrClock unless the clocks of process and server can both
-// be right.
-func (seen *snapshot) clockError(m *meta) error {
-	if seen.asked.Unix() < randflake.Epoch {
-		return fmt.Errorf("%w: this machine's says %s", ErrClock, seen.asked.UTC().Format(time.RFC3339))
-	}
-	if seen.Time.IsZero() {
-		return nil
-	}
-	// The server told its time between the two readings of this machine's clock. So it is behind that
-	// by at least the first of these, or ahead of it by at least the second:
-	behind := seen.asked.Sub(seen.Time)
-	ahead := seen.Time.Sub(seen.answered)
-	switch {
-	case behind > m.MaxSkew:
-		return m.clocksDiffer(behind, "behind")
-	case ahead > m.MaxSkew:
-		return m.clocksDiffer(ahead, "ahead of")
-	}
-	return nil
-}
-
-func (m *meta) clocksDiffer(by time.Duration, how string) error {
-	return fmt.Errorf("%w: the server's is %v %s this machine's: "+
-		"want at most %v between them: set the wrong one right",
-		ErrClock, by.Round(time.Second), how, m.MaxSkew)
-}
-
 // takenNodes decodes the value of the leases, of which the snapshot must be.
 func (seen *snapshot) takenNodes(s *Space) (*taken.Nodes, error) {
 	nodes, err := taken.Decode(seen.value)
@@ -202,14 +173,6 @@ func (seen *snapshot) takenNodes(s *Space) (*taken.Nodes, error) {
 		return nil, fmt.Errorf("%w: leases of %s: %w", ErrCorrupt, s, err)
 	}
 	return nodes, nil
-}
-
-// later returns the later one of two times: the process's after the answer, and the server's.
-func (seen *snapshot) later() time.Time {
-	if seen.Time.After(seen.answered) {
-		return seen.Time
-	}
-	return seen.answered
 }
 
 // term returns the term of the space, or "" if there is none.

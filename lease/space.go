@@ -153,60 +153,6 @@ func (s *Space) CheckSecret(check [8]byte) error {
 // Close closes the engine.
 func (s *Space) Close() error { return s.engine.Close() }
 
-// Info is what people want to know of a space.
-type Info struct {
-	Limits
-	MainNodes  uint32    // how many nodes are not of the reserve
-	TakenNodes uint32    // how many nodes of the present window are taken, or given up
-	Check      string    // check value of the secret, in hexadecimal, or ""
-	Trust      bool      // another incarnation of the data is no loss
-	ServerTime time.Time // by the server's clock, or zero if it has none
-
-	UnnotedLoss  string    // how this answer shows a loss of data that nobody has noted yet, or ""
-	Losses       int       // how often a loss of data was noted, trust changed, or the space was moved
-	Floor        time.Time // leases that begin before it are of the reserve, or not granted; 1970 without a floor
-	Why          string    // why there is a floor, or ""
-	ReserveOpens time.Time // from when on the present window is leased from the reserve; zero if no window is
-
-	// FloorExcess is by how much the floor is later than right clocks can have set it, or 0: the clock
-	// of who set it was ahead, or this machine's is behind.
-	FloorExcess time.Duration
-
-	Retired bool   // nothing is granted any more
-	MovedTo string // where the space is that takes the place of the retired one, or ""
-}
-
-// Info reads the space. With ErrClock or ErrUnsafe, which a take would return too, the Info is
-// complete.
-func (s *Space) Info(ctx context.Context) (Info, error) {
-	seen, err := s.readExisting(ctx)
-	if err != nil {
-		return Info{}, err
-	}
-	m := seen.meta
-	info := Info{
-		Limits:       m.Limits,
-		MainNodes:    m.mainNodes(),
-		Check:        m.Check,
-		Trust:        m.Trust,
-		ServerTime:   seen.Time,
-		UnnotedLoss:  seen.loss(),
-		Losses:       m.Losses,
-		Floor:        m.start(m.Floor),
-		Why:          m.Why,
-		ReserveOpens: m.reserveOpens(seen.answered),
-		FloorExcess:  m.floorExcess(seen.later()),
-		Retired:      m.Retired,
-		MovedTo:      m.MovedTo,
-	}
-	nodes, err := seen.takenNodes(s)
-	if err != nil {
-		return info, err
-	}
-	info.TakenNodes = m.countTaken(nodes, m.WindowOf(seen.answered))
-	return info, seen.unfit(m)
-}
-
 // Limits returns the limits of the space.
 func (s *Space) Limits() Limits { return s.knownMeta().Limits }
 

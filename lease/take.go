@@ -135,7 +135,8 @@ func (t *take) checkBeforeFloor(window int64) error {
 	case window < first || window >= end:
 		return t.waitForLoss(mainOpen, fmt.Sprintf("the reserve is for windows %d to %d", first, end-1))
 	case t.want > m.Reserve:
-		return t.waitForLoss(mainOpen, fmt.Sprintf("the reserve has %d nodes until then, and %d are wanted", m.Reserve, t.want))
+		why := fmt.Sprintf("the reserve has %d nodes until then, and %d are wanted", m.Reserve, t.want)
+		return t.waitForLoss(mainOpen, why)
 	case t.seen.asked.Before(reserveOpens):
 		return t.waitForLoss(reserveOpens, "until the reserve opens")
 	}

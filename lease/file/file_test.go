@@ -216,6 +216,7 @@ func TestDamage(t *testing.T) {
 		_, swapErr := e.Swap(t.Context(), nil, entry("a", "2"))
 		require.That(t, errors.Is(readErr, tt.read) && errors.Is(swapErr, tt.swap),
 			"%s: %v, %v, want %v, %v", name, readErr, swapErr, tt.read, tt.swap)
+		require.That(t, !strings.Contains(fmt.Sprint(readErr), "<nil>") || readErr == nil, "%s: %v, want why", name, readErr)
 		if tt.read == corrupt {
 			require.ErrorIs(t, e.Prepare(t.Context()), corrupt, "%s: made again", name)
 		}

@@ -16,7 +16,8 @@ import (
 	"github.com/randflake/randflake/lease/internal/localfile"
 )
 
-// A state is the second line of the file of entries, in JSON. The first line has its SHA-256.
+// A state is the second line of the file of entries, in JSON. The first line has its SHA-256. The names
+// of the fields are the format: they never change.
 type state struct {
 	Token    string            `json:"token"` // that of the directory
 	Position uint64            `json:"position"`
@@ -42,7 +43,10 @@ func (e *Engine) load(ctx context.Context) (s state, lineage string, err error) 
 		return s, "", e.corrupt(entriesName, what)
 	}
 	err = json.Unmarshal(body, &s)
-	if err != nil || s.Entries == nil {
+	if err == nil && s.Entries == nil {
+		err = errors.New("it has no entries")
+	}
+	if err != nil {
 		return s, "", e.corrupt(entriesName, fmt.Sprintf("it has other content: %v", err))
 	}
 	lineage, err = e.lineage(s)

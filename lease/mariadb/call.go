@@ -33,7 +33,7 @@ func (e *Engine) call(
 	}
 	args = append(args, e.config.Table)
 	for ctx.Err() == nil && !e.closed.Load() {
-		a, answered, err := e.send(ctx, e.in(text), args, names)
+		a, answered, err := e.send(ctx, e.statement(text), args, names)
 		if err == nil {
 			err = e.examine(ctx, a.Lineage)
 		}
@@ -44,7 +44,7 @@ func (e *Engine) call(
 			return lease.Answer{}, e.explain(ctx, what, err)
 		}
 		if !passes(err) {
-			return lease.Answer{}, e.explain(ctx, what, refused(err))
+			return lease.Answer{}, e.explain(ctx, what, rolledBack(err))
 		}
 		time.Sleep(rand.N(20 * time.Millisecond))
 	}
@@ -60,9 +60,9 @@ func passes(err error) bool {
 	return errors.Is(err, deadlock) || errors.Is(err, lockTimeout) || errors.Is(err, notSent)
 }
 
-// refused marks the error of a call that was not answered, if the error is the server's. Nothing is
+// rolledBack marks the error of a call that was not answered, if the error is the server's. Nothing is
 // committed before the first answer.
-func refused(err error) error {
+func rolledBack(err error) error {
 	_, ok := errors.AsType[*mysql.MySQLError](err)
 	if ok {
 		return swap.Unmade(err)
@@ -84,7 +84,7 @@ func (e *Engine) send(
 	rows, err := conn.QueryContext(ctx, text, args...)
 	answered = err == nil
 	if answered {
-		a, err = take(rows, names)
+		a, err = receive(rows, names)
 	}
 	if err == nil {
 		return a, true, nil
@@ -96,8 +96,8 @@ func (e *Engine) send(
 	return lease.Answer{}, answered, err
 }
 
-// take takes the answers to a request.
-func take(rows *sql.Rows, names []string) (a lease.Answer, err error) {
+// receive takes the answers to a request, up to that of COMMIT.
+func receive(rows *sql.Rows, names []string) (a lease.Answer, err error) {
 	entries, err := scan(rows)
 	found := map[string][]byte{}
 	for _, entry := range entries {

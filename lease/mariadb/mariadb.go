@@ -160,7 +160,7 @@ func (e *Engine) List(ctx context.Context, prefix, after string, limit int) ([]l
 	const text = `SELECT name, value FROM @table
 		WHERE name > ? AND name BETWEEN ? AND ? ORDER BY name LIMIT ?`
 	last := prefix + "~" // which is above all characters of names
-	rows, err := e.db.QueryContext(ctx, e.in(text), after, prefix, last, limit)
+	rows, err := e.db.QueryContext(ctx, e.statement(text), after, prefix, last, limit)
 	if err != nil {
 		return nil, e.explain(ctx, "list", err)
 	}
@@ -177,7 +177,7 @@ func (e *Engine) Prepare(ctx context.Context) error {
 	if !errors.Is(err, lease.ErrNoSpace) {
 		return err
 	}
-	_, err = e.db.ExecContext(ctx, e.in(`
+	_, err = e.db.ExecContext(ctx, e.statement(`
 		CREATE TABLE IF NOT EXISTS @table (
 			name VARCHAR(100) CHARACTER SET ascii COLLATE ascii_bin NOT NULL PRIMARY KEY,
 			value MEDIUMBLOB NOT NULL,
@@ -189,8 +189,10 @@ func (e *Engine) Prepare(ctx context.Context) error {
 	return e.explain(ctx, "prepare", err)
 }
 
-// in puts the table's name into a statement.
-func (e *Engine) in(text string) string { return strings.ReplaceAll(text, "@table", e.config.Table) }
+// statement puts the table's name into the text of one.
+func (e *Engine) statement(text string) string {
+	return strings.ReplaceAll(text, "@table", e.config.Table)
+}
 
 // Close implements [lease.Engine]. A database that was given to New stays open.
 func (e *Engine) Close() error {

@@ -113,9 +113,9 @@ func TestDeadlock(t *testing.T) {
 	put(t, e, "a", "1")
 	tx, err := e.db.BeginTx(t.Context(), nil)
 	require.NoError(t, err)
-	_, err = tx.Exec(e.in("INSERT INTO @table SELECT CONCAT('x/', seq), '', 0 FROM seq_1_to_100"))
+	_, err = tx.Exec(e.statement("INSERT INTO @table SELECT CONCAT('x/', seq), '', 0 FROM seq_1_to_100"))
 	require.NoError(t, err)
-	lock := e.in("UPDATE @table SET value = '0' WHERE name = ?")
+	lock := e.statement("UPDATE @table SET value = '0' WHERE name = ?")
 	_, err = tx.Exec(lock, "a")
 	require.NoError(t, err)
 	waits := func() string { return do(t, server, "SHOW GLOBAL STATUS LIKE 'Innodb_row_lock_waits'") }
@@ -151,9 +151,9 @@ func TestUnsafeSettings(t *testing.T) {
 		{"read_only is ON, want OFF", "SET GLOBAL read_only = ON", "SET GLOBAL read_only = OFF"},
 		{"engine of the table is Aria, want InnoDB", "ALTER TABLE @table ENGINE = Aria", "ALTER TABLE @table ENGINE = InnoDB"},
 	} {
-		do(t, server, e.in(tt.set))
+		do(t, server, e.statement(tt.set))
 		wantRefused(t, e, tt.what)
-		do(t, server, e.in(tt.reset))
+		do(t, server, e.statement(tt.reset))
 		put(t, e, "a", "1")
 	}
 	do(t, server, "SET GLOBAL read_only = ON; CREATE USER app IDENTIFIED BY 'sesame'; GRANT ALL ON randflake.* TO app")
@@ -193,7 +193,7 @@ func TestRestored(t *testing.T) {
 	if value, seen := read(t, e, "a"); value != "1" || seen.Lineage == last.Lineage || seen.Position >= last.Position {
 		t.Errorf("older files: %s, %+v; before: %+v", value, seen, last)
 	}
-	do(t, server, e.in("DROP TABLE @table"))
+	do(t, server, e.statement("DROP TABLE @table"))
 	require.Refuses(t, lease.ErrNoSpace, "Read without the table")(e.Read(t.Context()))
 }
 

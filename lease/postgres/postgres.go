@@ -99,8 +99,7 @@ func New(pool *pgxpool.Pool, config Config) (*Engine, error) {
 	return &Engine{pool: pool, config: config}, nil
 }
 
-// A result holds the row that read.sql or swap.sql returns. While another swap has the lock, swap.sql
-// puts nothing. Then Swapped is false, although the entries may be as expected.
+// A result holds the row that read.sql or swap.sql returns.
 type result struct {
 	lease.Answer
 	names     []string // of the entries that the statement is asked for: set before it runs
@@ -108,9 +107,9 @@ type result struct {
 	objection string   // what is wrong with the server, or ""
 }
 
-// queue adds a statement to a batch. The row that the statement returns is scanned into r: the
-// position; e.*, which are the columns of evidence.sql; the values; and whether it is swapped.
-func (r *result) queue(batch *pgx.Batch, sql string, args ...any) {
+// of adds a statement to a batch, whose row is to be scanned into r: the position; e.*, which are the
+// columns of evidence.sql; the values; and whether it is swapped.
+func (r *result) of(batch *pgx.Batch, sql string, args ...any) {
 	batch.Queue(sql, args...).QueryRow(func(row pgx.Row) error {
 		return row.Scan(&r.Position, &r.Time, &r.objection, &r.Lineage, &r.Incarnation, &r.Doubt, &r.values, &r.Swapped)
 	})
@@ -121,7 +120,7 @@ func (e *Engine) Read(ctx context.Context, names ...string) (lease.Answer, error
 	notNil := append([]string{}, names...) // nil would be NULL
 	r := &result{names: notNil}
 	batch := new(pgx.Batch)
-	r.queue(batch, e.config.in(readSQL), notNil)
+	r.of(batch, e.config.statement(readSQL), notNil)
 	return e.answer(ctx, "read", batch, r)
 }
 
@@ -134,16 +133,16 @@ func (e *Engine) Swap(ctx context.Context, expect, put []lease.Entry) (lease.Ans
 	return swap.Retry(ctx, expect, func() (lease.Answer, error) { return e.trySwap(ctx, expect, all) })
 }
 
-// trySwap is one try of Swap. If its answer is not swapped, although the entries are as expected,
-// another swap had the lock, and Retry tries again.
+// trySwap is one try of Swap. While another swap has the lock, swap.sql puts nothing: then the answer
+// is not swapped, although the entries may be as expected, and Retry tries again.
 func (e *Engine) trySwap(ctx context.Context, expect, put []lease.Entry) (lease.Answer, error) {
 	names, values := split(expect)
 	putNames, putValues := split(put)
 	r := &result{names: names}
 	batch := new(pgx.Batch)
 	batch.Queue("BEGIN ISOLATION LEVEL READ COMMITTED")
-	batch.Queue(e.config.in(lockSQL))
-	r.queue(batch, e.config.in(swapSQL), names, values, putNames, putValues)
+	batch.Queue(e.config.statement(lockSQL))
+	r.of(batch, e.config.statement(swapSQL), names, values, putNames, putValues)
 	batch.Queue("COMMIT")
 	return e.answer(ctx, "swap", batch, r)
 }
@@ -166,7 +165,7 @@ func (e *Engine) List(ctx context.Context, prefix, after string, limit int) ([]l
 	var names []string
 	var values [][]byte
 	batch := new(pgx.Batch)
-	batch.Queue(e.config.in(listSQL), prefix, after, limit).QueryRow(func(row pgx.Row) error {
+	batch.Queue(e.config.statement(listSQL), prefix, after, limit).QueryRow(func(row pgx.Row) error {
 		return row.Scan(&names, &values)
 	})
 	err := e.send(ctx, batch)
@@ -224,10 +223,10 @@ func (e *Engine) send(ctx context.Context, batch *pgx.Batch) error {
 func (e *Engine) Prepare(ctx context.Context) error {
 	_, err := e.Read(ctx)
 	if !errors.Is(err, lease.ErrNoSpace) {
-		return err
+		return err // nil: it is all there
 	}
 	const lock = "SELECT pg_advisory_xact_lock(hashtextextended('randflake', 0));\n"
-	_, err = e.pool.Exec(ctx, lock+e.config.in(ddlSQL), pgx.QueryExecModeSimpleProtocol)
+	_, err = e.pool.Exec(ctx, lock+e.config.statement(ddlSQL), pgx.QueryExecModeSimpleProtocol)
 	return e.explain("prepare", err)
 }
 

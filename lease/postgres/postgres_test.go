@@ -140,9 +140,9 @@ func TestSettings(t *testing.T) {
 		waitUntil(t, server, fmt.Sprintf("SELECT reset_val = 'on' FROM pg_settings WHERE name = '%s'", name))
 		e.pool.Reset()
 	}
-	run(t, server, e.config.in("ALTER TABLE @schema.entries SET UNLOGGED"))
+	run(t, server, e.config.statement("ALTER TABLE @schema.entries SET UNLOGGED"))
 	wantRefused(t, e, "entries is not logged")
-	run(t, server, e.config.in("ALTER TABLE @schema.entries SET LOGGED"))
+	run(t, server, e.config.statement("ALTER TABLE @schema.entries SET LOGGED"))
 
 	run(t, server, "CREATE TABLE t (n int)")
 	for _, setting := range []string{"synchronous_commit = off", "default_transaction_isolation = 'serializable'"} {
@@ -178,11 +178,11 @@ func TestCommit(t *testing.T) {
 	server := ownServer(t, nil)
 	e := prepared(t, newURL(server))
 	run(t, server, "CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'not today'; END $$",
-		e.config.in("CREATE CONSTRAINT TRIGGER fail AFTER INSERT ON @schema.entries DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION fail()"))
+		e.config.statement("CREATE CONSTRAINT TRIGGER fail AFTER INSERT ON @schema.entries DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION fail()"))
 	if a, err := e.Swap(t.Context(), nil, entry("a", "1")); !errors.Is(err, lease.ErrStore) || !strings.Contains(err.Error(), "not today") {
 		t.Errorf("Swap: %+v, %v; want the error of the commit, and that nothing was changed", a, err)
 	}
-	run(t, server, e.config.in("DROP TRIGGER fail ON @schema.entries"), "ALTER SYSTEM SET synchronous_standby_names = 'nobody'", "SELECT pg_reload_conf()")
+	run(t, server, e.config.statement("DROP TRIGGER fail ON @schema.entries"), "ALTER SYSTEM SET synchronous_standby_names = 'nobody'", "SELECT pg_reload_conf()")
 	waitUntil(t, server, "SELECT current_setting('synchronous_standby_names') = 'nobody'")
 	done, value := make(chan error, 1), ""
 	go func() {

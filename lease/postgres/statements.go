@@ -43,8 +43,8 @@ var listSQL string
 //go:embed sql/ddl.sql
 var ddlSQL string
 
-// in puts into a statement the evidence and the schema's name.
-func (c Config) in(sql string) string {
+// statement puts the evidence and the schema's name into a statement.
+func (c Config) statement(sql string) string {
 	sql = strings.ReplaceAll(sql, "@evidence", evidenceSQL)
 	return strings.ReplaceAll(sql, "@schema", `"`+c.Schema+`"`)
 }
@@ -54,13 +54,13 @@ func (c Config) in(sql string) string {
 // is safe. It connects to nothing.
 func DDL(url string) (string, error) {
 	if url == "" {
-		return Config{Schema: defaultSchema}.in(ddlSQL), nil
+		return Config{Schema: defaultSchema}.statement(ddlSQL), nil
 	}
 	_, c, err := parse(url)
 	if err != nil {
 		return "", fmt.Errorf("postgres: URL: %w", err)
 	}
-	return c.in(ddlSQL), nil
+	return c.statement(ddlSQL), nil
 }
 
 const defaultSchema = "randflake"

@@ -32,6 +32,7 @@ if field('aof_rewrite_in_progress') ~= '0' or field('aof_rewrite_scheduled') ~= 
 end
 local lineage
 
+-- script.go reads these fields in their order.
 local function answer(position, swapped)
   return {tonumber(time[1]), tonumber(time[2]), tonumber(position), swapped, lineage, incarnation, doubt, found}
 end

@@ -34,7 +34,8 @@ func Keep(name string, options ...lease.Option) (*Keeper, error) {
 	}
 	hasSecret := os.Getenv("RANDFLAKE_SECRET") != "" || os.Getenv("RANDFLAKE_SECRET_FILE") != ""
 	if store == "" && hasSecret {
-		return nil, errors.New("RANDFLAKE_STORE: want the name of a store, as there is a secret: without both, the secret is one of this machine")
+		return nil, errors.New("RANDFLAKE_STORE: want the name of a store, as there is a secret: " +
+			"without both, the secret is one of this machine")
 	}
 	if store == "" {
 		k, err := local.Keep(name, options...)

@@ -80,8 +80,10 @@ type content struct {
 	Lineage  string            `json:"lineage"`
 	Position uint64            `json:"position"`
 	Written  time.Time         `json:"written"` // by the server's clock, shortly before the put
-	Swap     string            `json:"swap"`    // random: a server may say that it put what is there already (RFC 9110, 13.1.1)
 	Entries  map[string][]byte `json:"entries"`
+
+	// Swap is random: a server may say that it put what is there already (RFC 9110, 13.1.1).
+	Swap string `json:"swap"`
 }
 
 // A snapshot is what was seen of the document. It is never changed.

@@ -10,7 +10,7 @@ import (
 	"github.com/randflake/randflake/lease"
 )
 
-// Unmade marks the error of a swap that certainly changed nothing.
+// Unmade marks the error of a swap, or of a read, that certainly changed nothing.
 func Unmade(err error) error {
 	if err == nil || errors.Is(err, lease.ErrStore) {
 		return err
