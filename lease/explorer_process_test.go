@@ -259,7 +259,7 @@ func (p *process) copy() {
 // learn gives an original what its copy knows.
 func (p *process) learn(q *process) {
 	p.space.known = q.space.known
-	p.space.knownValues = maps.Clone(q.space.knownValues)
+	p.space.known.values = maps.Clone(q.space.known.values)
 	p.told = q.told.clone()
 	p.loop.plan = q.loop.plan.Clone()
 }

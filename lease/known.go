@@ -9,11 +9,21 @@ import (
 
 // known is what a handle has seen made durable: the space as of the newest swap that the handle
 // made, with what others had written by then. Meta alone may come from a read: see Open. An answer
-// that shows less counts as a loss. What is known of records is in Space.knownValues.
+// that shows less counts as a loss.
 type known struct {
-	meta     *meta  // of the newest ID, with the mark of a retired space if that was seen
-	position uint64 // of the data
-	lost     string // the loss that this handle saw and nobody has noted yet, or ""
+	meta     *meta             // of the newest ID, with the mark of a retired space if that was seen
+	position uint64            // of the data
+	values   map[string][]byte // of the leases and of counters, mostKnown in all, by the names of their records
+	lost     string            // the loss that this handle saw and nobody has noted yet, or ""
+}
+
+// only returns k with the values of the leases and of one record alone.
+func (k known) only(r record) known {
+	k.values = map[string][]byte{
+		leasesRecord.name: k.values[leasesRecord.name],
+		r.name:            k.values[r.name],
+	}
+	return k
 }
 
 // loss says how an answer shows that data was lost, or returns "".
@@ -52,7 +62,7 @@ func (seen *snapshot) lossWithinID() string {
 		return seen.known.lost
 	case seen.Position != 0 && seen.Position < leastPosition:
 		return fmt.Sprintf("the data went back from position %d to %d", seen.known.position, seen.Position)
-	case seen.wentBackFrom(seen.knownValue, found):
+	case seen.wentBackFrom(seen.known.values[seen.name], found):
 		return seen.record.name + " went back"
 	}
 	return ""
@@ -65,7 +75,7 @@ func (seen *snapshot) floorCovers() bool {
 	if m.Losses <= before.Losses || m.Floor < before.Floor {
 		return false
 	}
-	nodes, err := taken.Decode(seen.knownLeases)
+	nodes, err := taken.Decode(seen.known.values[leasesRecord.name])
 	if err != nil {
 		return false
 	}
@@ -105,33 +115,32 @@ func (s *Space) learn(after *snapshot) {
 		if s.known.meta != nil && s.known.meta.Losses >= after.meta.Losses {
 			return // the swap was decided before a loss that this handle has noted since
 		}
-		s.known = known{meta: after.meta}
-		s.knownValues = map[string][]byte{}
+		s.known = known{meta: after.meta, values: map[string][]byte{}}
 	}
 
 	s.known.position = max(s.known.position, after.Position)
 
 	name := after.record.name
-	latest := s.knownValues[name]
-	learnedMeanwhile := !bytes.Equal(latest, after.knownValue)
+	latest := s.known.values[name]
+	learnedMeanwhile := !bytes.Equal(latest, after.known.values[name])
 	if learnedMeanwhile && after.wentBackFrom(latest, after.value) {
 		return
 	}
-	s.knownValues[name] = after.value
-	if len(s.knownValues) > mostKnown {
+	s.known.values[name] = after.value
+	if len(s.known.values) > mostKnown {
 		s.forgetCounter(name)
 	}
 }
 
-// mostKnown bounds knownValues, as those who call a service may make up names of counters.
+// mostKnown bounds the values, as those who call a service may make up names of counters.
 const mostKnown = 4096
 
 // forgetCounter forgets the value of any counter but the one of that name. That a forgotten one went
 // back is then seen by lineage and position alone. It is called with mu held.
 func (s *Space) forgetCounter(but string) {
-	for name := range s.knownValues {
+	for name := range s.known.values {
 		if name != but && name != leasesRecord.name {
-			delete(s.knownValues, name)
+			delete(s.known.values, name)
 			return
 		}
 	}

@@ -28,10 +28,7 @@ type snapshot struct {
 
 	announced *meta // the space that a move is to make, if there is none
 
-	// What the handle knew before the call.
-	known       known
-	knownValue  []byte // of this record
-	knownLeases []byte
+	known known // what the handle knew before the call, with no more values than known.only leaves
 }
 
 // A record is an entry of a space beside meta. wentBack reports whether a value of it is of an
@@ -117,11 +114,9 @@ func (s *Space) newSnapshot(r record) *snapshot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return &snapshot{
-		record:      r,
-		asked:       s.now(),
-		known:       s.known,
-		knownValue:  s.knownValues[r.name],
-		knownLeases: s.knownValues[leasesRecord.name],
+		record: r,
+		asked:  s.now(),
+		known:  s.known.only(r),
 	}
 }
 

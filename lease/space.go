@@ -24,10 +24,6 @@ type Space struct {
 
 	mu    sync.Mutex
 	known known // what this handle has seen made durable
-
-	// knownValues is the same of the leases and of counters, mostKnown in all, by the names of their
-	// records. It is not in known, as each snapshot copies that.
-	knownValues map[string][]byte
 }
 
 // openTimeout bounds Open, Create and the first step of Move, as some engines wait for their server
@@ -124,12 +120,12 @@ func Create(ctx context.Context, engine Engine, config Config) (*Space, error) {
 
 func newSpace(engine Engine, config Config) (*Space, error) {
 	s := &Space{
-		engine:      engine,
-		name:        cmp.Or(config.Name, "default"),
-		now:         config.Clock,
-		pause:       sleep,
-		mostSteps:   taken.MaxSteps,
-		knownValues: map[string][]byte{},
+		engine:    engine,
+		name:      cmp.Or(config.Name, "default"),
+		now:       config.Clock,
+		pause:     sleep,
+		mostSteps: taken.MaxSteps,
+		known:     known{values: map[string][]byte{}},
 	}
 	if s.now == nil {
 		s.now = time.Now

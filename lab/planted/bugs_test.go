@@ -62,7 +62,7 @@ var bugs = []bug{
 		"",
 	},
 	{"a value that went back ignored", "lease/known.go", lossesBlind, 1000,
-		"case seen.wentBackFrom(seen.knownValue, found):",
+		"case seen.wentBackFrom(seen.known.values[seen.name], found):",
 		"case found == nil:",
 	},
 	{"the value that a swap replaced ignored", "lease/known.go", countersBlind, 4000,
