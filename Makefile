@@ -73,9 +73,9 @@ built:
 	$(GO) build -o /dev/null ./cmd/randflake
 race: gotestsum
 	$(TEST) -race -short $(CONCURRENT)
-# Random schedules of a few processes with leases and counters, for EXPLORE each of six sets of moves, and the largest rushes.
+# Random schedules of a few processes with leases and counters, for EXPLORE each set of moves; the largest rushes; each second of a loss.
 explore: gotestsum
-	$(TEST) -run '^Test(Explore|Chains|Rush)$$' -timeout 0 ./lease -explore $(EXPLORE)
+	$(TEST) -run '^Test(Explore|Chains|Rush|Reserve)$$' -timeout 0 ./lease -explore $(EXPLORE)
 
 # The service's clients in other languages: their own tests, and one suite for all, as packages in empty projects.
 clients: gotestsum node

@@ -68,7 +68,7 @@ func (c *cursor) claim(now int64, n, sharers uint64) (first, taken uint64, err e
 	for {
 		next := c.next.Load()
 		var left uint64
-		first, left, err = c.plan(next, now)
+		first, left, err = c.claimable(next, now)
 		if err != nil {
 			return 0, 0, err
 		}
@@ -79,12 +79,11 @@ func (c *cursor) claim(now int64, n, sharers uint64) (first, taken uint64, err e
 	}
 }
 
-// plan returns the first value that a claim would get from a cursor at next, with a clock at now. It
-// also returns how many values are left in that one's second, with that one. The second is the
-// clock's, or the newest one used if the clock is behind that by no more than the tolerance. plan
-// changes nothing: the compare-and-swap of claim takes effect only if next is still what plan was
-// given.
-func (b *bounds) plan(next uint64, now int64) (first, left uint64, err error) {
+// claimable returns the first value that a claim would get from a cursor at next, with a clock at
+// now, and how many values its second has from there on. That second is the clock's, or the newest
+// one used if the clock is behind that by no more than the tolerance. claimable changes nothing: the
+// compare-and-swap of claim takes effect only if next is still what it was.
+func (b *bounds) claimable(next uint64, now int64) (first, left uint64, err error) {
 	if next == b.frozen() {
 		return 0, 0, errFrozen
 	}

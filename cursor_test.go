@@ -52,8 +52,8 @@ func (v *interleaver) run(next uint64, who []claimant) {
 			}
 		case 1: // load the cursor
 			goOn(next, claimant{2, c.now, next})
-		case 2: // plan, compare and swap
-			start, left, err := v.bounds.plan(c.next, c.now)
+		case 2: // compare and swap
+			start, left, err := v.bounds.claimable(c.next, c.now)
 			switch {
 			case err != nil:
 				goOn(next, claimant{step: 3})
@@ -138,7 +138,7 @@ func TestInterleaverFindsALostUpdate(t *testing.T) {
 	require.That(t, v.problem != "", "a cursor without compare-and-swap passed")
 }
 
-func TestPlan(t *testing.T) {
+func TestClaimable(t *testing.T) {
 	lease := testLease(10, 11, testStart, 100)
 	b := boundsOf(lease)
 	const perSecond = 2 << sequenceBits
@@ -172,9 +172,9 @@ func TestPlan(t *testing.T) {
 		{"frozen", b.frozen(), testStart + 50, 0, 0, errFrozen},
 		{"after the format's end", b.base, MaxTimestamp + 1, 0, 0, ErrEndOfLife},
 	} {
-		start, left, err := b.plan(test.next, test.now)
+		start, left, err := b.claimable(test.next, test.now)
 		if start != test.start || left != test.left || err != test.err {
-			t.Errorf("%s: plan(%d, %d) = %d, %d, %v, want %d, %d, %v",
+			t.Errorf("%s: claimable(%d, %d) = %d, %d, %v, want %d, %d, %v",
 				test.name, test.next, test.now, start, left, err, test.start, test.left, test.err)
 		}
 	}

@@ -8,9 +8,9 @@ import (
 
 // How leases follow one another in a generator is told in package handover.
 
-// Leases is for package lease, whose keepers hand over the leases that follow the first one. Other
+// Handover is for package lease, whose keepers hand over the leases that follow the first one. Other
 // modules can't make its argument.
-func (g *Generator) Leases(handover.Key) handover.Queue[Lease] {
+func (g *Generator) Handover(handover.Key) handover.Queue[Lease] {
 	g.load() // panics without a generator
 	return keeperView{&g.leases, g}
 }
@@ -33,7 +33,7 @@ func (v keeperView) Ready() error {
 	a := v.g.freshAttempt()
 	for {
 		cursor := a.st.Work.cursor
-		_, _, err := cursor.plan(cursor.next.Load(), a.now)
+		_, _, err := cursor.claimable(cursor.next.Load(), a.now)
 		if a.st.Machine.Stale() {
 			return errCopied
 		}

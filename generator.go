@@ -102,7 +102,7 @@ func (g *Generator) Generate() (ID, error) { // Wait has its lines once more
 	}
 	st.Work.quick.unpin(s) // also without a shard
 	id, err := g.generate()
-	return id, g.leases.Refused(err, false)
+	return id, g.leases.Tell(err)
 }
 
 // generate is Generate by the slow way, without reporting a refusal.
@@ -189,7 +189,7 @@ func (g *Generator) freshAttempt() attempt {
 // than Generate. Fewer than 64 IDs come from the batches that Generate uses.
 func (g *Generator) Fill(dst []ID) (n int, err error) {
 	n, err = g.fill(dst)
-	return n, g.leases.Refused(err, false)
+	return n, g.leases.Tell(err)
 }
 
 // fill is Fill, but does not report a refusal. Few IDs come from a shard's batch, as a kernel takes as

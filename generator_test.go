@@ -56,7 +56,7 @@ func newFakeClock(second int64) *fakeClock {
 func (c *fakeClock) now() time.Time { return time.Unix(c.second.Load(), 0) }
 
 // leasesOf is g as its keeper sees it.
-func leasesOf(g *Generator) handover.Queue[Lease] { return g.Leases(handover.Key{}) }
+func leasesOf(g *Generator) handover.Queue[Lease] { return g.Handover(handover.Key{}) }
 
 // add hands over leases; the zero Lease drops all.
 func add(t testing.TB, g *Generator, leases ...Lease) {
@@ -463,7 +463,7 @@ func TestNoGenerator(t *testing.T) {
 			"FillWait": func() { g.FillWait(t.Context(), make([]ID, 1)) },
 			"Close":    func() { g.Close() },
 			"Lease":    func() { g.Lease() },
-			"Leases":   func() { g.Leases(handover.Key{}) },
+			"Handover": func() { g.Handover(handover.Key{}) },
 			"Cipher":   func() { g.Cipher() },
 		})
 	}

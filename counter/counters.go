@@ -1,34 +1,3 @@
-// Package counter makes small numbers that never repeat, for orders, tickets and rows, in any
-// number of processes.
-//
-// There are two kinds of handles:
-//
-//   - A [Counter] takes a run of numbers from a space by one durable compare-and-swap, and gives
-//     them out from memory. It takes the next run before the current one is used up. So a number
-//     costs a few nanoseconds. Numbers grow within one handle, and roughly over all handles. A
-//     crash loses a run or two, but repeats no number.
-//   - A [Strict] takes each number from the space. So numbers grow in the order of calls over all
-//     processes.
-//
-// Package gapless makes numbers without gaps, and package numbers prints them.
-//
-//	engine, err := file.New("store") // on several machines another engine
-//	space, err := lease.Open(ctx, engine, lease.Config{})
-//	defer space.Close()
-//	orders, err := counter.From(space).Open(ctx, "orders", counter.OrCreate(counter.Config{}))
-//	defer orders.Close()
-//	n, err := orders.Wait(ctx) // 1, 2, 3
-//
-// The command randflake store init --new --store store makes the space, or [lease.Create] does.
-//
-// # When the store loses data
-//
-// Forgotten leases expire, but numbers carry no time, so forgotten numbers don't. After a loss of
-// data a counter returns lease.ErrCounter until an operator says where it goes on, with SetCounter
-// or randflake counter set. Processes use up the runs that they have.
-//
-// A clone of a running virtual machine has the same runs, and repeats the numbers that are left of
-// them.
 package counter
 
 import (
@@ -89,8 +58,8 @@ type Config struct {
 	Check string
 }
 
-// counter returns the counter to create. periods is what its periods are, or "".
-func (c Config) counter(name, periods string) lease.Counter {
+// record returns what to create in a source. periods is what the periods are, or "".
+func (c Config) record(name, periods string) lease.Counter {
 	return lease.Counter{
 		Name:    name,
 		Start:   cmp.Or(c.Start, 1),
@@ -119,14 +88,14 @@ func (cs *Counters) check() {
 // Create makes a counter without periods. It returns lease.ErrExists if there is one.
 func (cs *Counters) Create(ctx context.Context, name string, config Config) error {
 	cs.check()
-	return cs.CreateCounter(ctx, config.counter(name, ""))
+	return cs.CreateCounter(ctx, config.record(name, ""))
 }
 
 // callTimeout bounds a call of the source.
 const callTimeout = 10 * time.Second
 
-// take takes 1 to n numbers. A source that broke this promise without an error would be asked again
-// and again, without a pause.
+// take takes 1 to n numbers. It checks that the source keeps this promise: if there were none and no
+// error, the source would be asked again and again, without a pause.
 func (cs *Counters) take(ctx context.Context, name string, period lease.Period, n int64) (lease.Run, error) {
 	got, err := cs.TakeNumbers(ctx, name, period, n)
 	if err == nil && (got.N < 1 || got.N > n) {
@@ -151,7 +120,7 @@ func (cs *Counters) resolve(ctx context.Context, name string, options []Option) 
 	set.logger = set.logger.With("counter", name)
 	found, err := cs.Counter(ctx, name)
 	if errors.Is(err, lease.ErrNoCounter) && set.create != nil {
-		err = cs.CreateCounter(ctx, set.create.counter(name, set.period.Of))
+		err = cs.CreateCounter(ctx, set.create.record(name, set.period.Of))
 		if err == nil || errors.Is(err, lease.ErrExists) {
 			found, err = cs.Counter(ctx, name)
 		}
@@ -162,7 +131,7 @@ func (cs *Counters) resolve(ctx context.Context, name string, options []Option) 
 	want := found
 	want.Periods = set.period.Of // without OrCreate only the periods have to match
 	if set.create != nil {
-		want = set.create.counter(name, set.period.Of)
+		want = set.create.record(name, set.period.Of)
 	}
 	return set, found.Match(want)
 }

@@ -168,14 +168,7 @@ func (s *Strict) distribute(batch []*request, got lease.Run, err error) {
 		if r.gone {
 			continue
 		}
-		part := min(got.N, int64(len(r.dst)-r.n))
-		for range part {
-			r.dst[r.n] = got.First
-			r.n++
-			got.First += got.Step
-		}
-		got.N -= part
-		s.issued += uint64(part)
+		s.issued += uint64(r.take(&got))
 		r.err = err
 		if err == nil && r.n < len(r.dst) {
 			short = append(short, r)
@@ -184,6 +177,18 @@ func (s *Strict) distribute(batch []*request, got lease.Run, err error) {
 		close(r.ready)
 	}
 	s.waiting = append(short, s.waiting...)
+}
+
+// take moves numbers from a run to dst, and returns how many.
+func (r *request) take(from *lease.Run) (n int64) {
+	n = min(from.N, int64(len(r.dst)-r.n))
+	for range n {
+		r.dst[r.n] = from.First
+		r.n++
+		from.First += from.Step
+	}
+	from.N -= n
+	return n
 }
 
 // Close makes later calls return ErrClosed. Callers that already wait get their numbers.

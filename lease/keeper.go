@@ -70,8 +70,8 @@ type Generator interface {
 	// Close closes the generator.
 	Close() (lastUsed time.Time, err error)
 
-	// Leases is for this package.
-	Leases(handover.Key) handover.Queue[randflake.Lease]
+	// Handover is for this package.
+	Handover(handover.Key) handover.Queue[randflake.Lease]
 }
 
 var _ Generator = (*randflake.Generator)(nil)
@@ -148,7 +148,7 @@ func keep[G Generator](
 		k.unlisten()
 		return nil, fmt.Errorf("lease: keep: %w", err)
 	}
-	queue := k.generator.Leases(handover.Key{})
+	queue := k.generator.Handover(handover.Key{})
 	queue.OnRefusal(k.refused)
 	k.loop.start(ctx, queue, leases)
 	return k, nil

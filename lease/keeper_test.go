@@ -50,7 +50,7 @@ func (q *queue) Close() (time.Time, error) {
 	return time.Time{}, nil
 }
 
-func (q *queue) Leases(handover.Key) handover.Queue[randflake.Lease] { return q }
+func (q *queue) Handover(handover.Key) handover.Queue[randflake.Lease] { return q }
 
 func (q *queue) keep(t *testing.T, s Source, options ...Option) (*Keeper[*queue], error) {
 	return KeepFor(t.Context(), s, func(l randflake.Lease) (*queue, error) { return q, q.Add(l) }, append([]Option{quiet}, options...)...)

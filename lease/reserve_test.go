@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -52,7 +53,11 @@ func TestReserve(t *testing.T) {
 		{name: "no reserve", limits: Limits{Nodes: 1024}, age: 5 * time.Minute, most: 4 * time.Minute},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			for seconds := range 60 {
+			step := 3
+			if *explore > 0 {
+				step = 1
+			}
+			for seconds := rand.IntN(step); seconds < 60; seconds += step {
 				bubble(t, func(t *testing.T) {
 					time.Sleep(time.Duration(seconds) * time.Second)
 					data := newMemory()

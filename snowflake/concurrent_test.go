@@ -66,7 +66,7 @@ func TestConcurrentAcrossLeases(t *testing.T) {
 		for worker := uint32(999); worker > 0; worker-- {
 			following := randflake.Lease{FirstNode: worker, LastNode: worker, Start: lease.End.Add(time.Duration(999-worker) * time.Second)}
 			following.End = following.Start.Add(time.Second)
-			require.NoError(t, g.Leases(handover.Key{}).Add(following))
+			require.NoError(t, g.Handover(handover.Key{}).Add(following))
 		}
 		makeAtOnce(t, g, math.MaxInt, func() bool { return time.Since(begin) < 1200*time.Millisecond })
 		require.That(t, g.Lease() != lease, "%s: no lease followed", name)

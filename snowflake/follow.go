@@ -7,9 +7,9 @@ import (
 
 // How leases follow one another in a generator is told in package handover.
 
-// Leases is for package lease, whose keepers hand over the leases that follow the first one. Other
+// Handover is for package lease, whose keepers hand over the leases that follow the first one. Other
 // modules can't make its argument.
-func (g *Generator) Leases(handover.Key) handover.Queue[randflake.Lease] {
+func (g *Generator) Handover(handover.Key) handover.Queue[randflake.Lease] {
 	g.load() // panics without a generator
 	return keeperView{&g.leases, g}
 }

@@ -121,17 +121,17 @@ func (g *Generator) termOf(lease randflake.Lease) (term, error) {
 func (g *Generator) Generate() (ID, error) {
 	id, _, err := g.claim(1, notInLine)
 	if err != nil {
-		return 0, g.leases.Refused(err, false)
+		return 0, g.leases.Tell(err)
 	}
 	return id, nil
 }
 
-// A place says where the caller of claim stands.
+// A place says whether the caller of claim waits in line.
 type place int
 
 const (
-	notInLine   place = iota // gets nothing while others wait in line
-	firstInLine              // others wait behind it, if at all
+	notInLine   place = iota // it gets nothing while others wait
+	firstInLine              // it is this caller's turn
 )
 
 // mustQueue reports whether a caller gets nothing now, as others wait in line.
@@ -149,7 +149,7 @@ func (g *Generator) claim(n uint64, caller place) (ID, uint64, error) {
 		return g.claimSlowly(n, caller)
 	}
 	ms, _ := g.settings.clock.Now()
-	now := g.layout.unitAt(ms) // not read anew below: it may be late anyway
+	now := g.layout.unitAt(ms) // for each round of the loop: it may be late anyway
 	for {
 		next := st.Work.next.Load()
 		p, err := st.Work.bounds.planAt(next, st.Work.awaitedEnd.Load(), now)
@@ -224,7 +224,7 @@ func (g *Generator) planAnew() (offer, error) {
 // is one of Generate's errors and says why n < len(dst). Fill never waits.
 func (g *Generator) Fill(dst []ID) (n int, err error) {
 	n, err = g.fill(dst, notInLine)
-	return n, g.leases.Refused(err, false)
+	return n, g.leases.Tell(err)
 }
 
 // fill is Fill for a caller in any place, but does not report a refusal.

@@ -73,7 +73,7 @@ func (b *bench) step(ms int64) { b.clock.ms.Add(ms) }
 // add hands over leases; the zero one drops all.
 func (b *bench) add(leases ...randflake.Lease) {
 	b.Helper()
-	queue := b.Leases(handover.Key{})
+	queue := b.Handover(handover.Key{})
 	for _, lease := range leases {
 		if lease == (randflake.Lease{}) {
 			queue.Drop()
@@ -93,7 +93,7 @@ func (b *bench) count() uint64 {
 	return b.leases.Made.Load() + st.Work.bounds.uncounted(next)
 }
 
-func (b *bench) ready() error { return b.Leases(handover.Key{}).Ready() }
+func (b *bench) ready() error { return b.Handover(handover.Key{}).Ready() }
 
 // want makes n IDs and checks that they are new and carry a time ms after the start of the clock, a
 // second after testStart. Ready foretells each, and makes none. It returns the fields of the last.
@@ -524,7 +524,7 @@ func TestNoGenerator(t *testing.T) {
 			"FillWait": func() { g.FillWait(t.Context(), make([]ID, 1)) },
 			"Close":    func() { g.Close() },
 			"Lease":    func() { g.Lease() },
-			"Leases":   func() { g.Leases(handover.Key{}) },
+			"Handover": func() { g.Handover(handover.Key{}) },
 			"Layout":   func() { g.Layout() },
 		})
 	}
@@ -563,7 +563,7 @@ func TestClose(t *testing.T) {
 	b.refuses(errClosed)
 	_, wait := b.Wait(t.Context())
 	_, fill := b.Fill(make([]ID, 2))
-	for _, err := range []error{wait, fill, b.Leases(handover.Key{}).Add(testLease(3, 0, 60))} {
+	for _, err := range []error{wait, fill, b.Handover(handover.Key{}).Add(testLease(3, 0, 60))} {
 		require.That(t, err == errClosed, "%v, want errClosed", err)
 	}
 	unused := newBench(t)
@@ -672,7 +672,7 @@ func TestPin(t *testing.T) {
 	if p := b.want(1, 0); p.Static["datacenter"] != 3 || p.Static["worker"] != 5 {
 		t.Errorf("%+v, want worker 5 of datacenter 3", p)
 	}
-	require.ErrorIs(t, b.Leases(handover.Key{}).Add(testLease(32, 0, 60)), errInvalidLease, "worker 32 of a pinned datacenter")
+	require.ErrorIs(t, b.Handover(handover.Key{}).Add(testLease(32, 0, 60)), errInvalidLease, "worker 32 of a pinned datacenter")
 	b = newBenchFor(t, smallLayout(t), testLease(2, 0, 60), Pin("worker", 31))
 	if p := b.want(1, 0); p.Static["datacenter"] != 2 || p.Static["worker"] != 31 {
 		t.Errorf("%+v, want worker 31 of datacenter 2", p)

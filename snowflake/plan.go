@@ -29,6 +29,9 @@ import "hash/maphash"
 //
 // bounds has ahead, hold and lag. A claim gets no values outside of the lease's units.
 //
+// A claim asks planAt with the cached clock. If it is refused it asks planFresh (cursor.go), with a
+// clock that was read anew: that may also step back. A call that waits asks due.
+//
 // An error counts only if the clock was read after next. If the clock does not step back, no used
 // unit is more than ahead units later than a reading of the clock. So a step back is proved by a
 // reading that was begun after next was loaded, and that is more than ahead units before the newest
@@ -104,7 +107,7 @@ func (b *bounds) planAt(next, awaitedEnd uint64, now int64) (plan, error) {
 	switch {
 	case next == frozen:
 		return plan{}, errFrozen
-	case now >= b.endUnit, now < b.firstUnit && next == b.base: // in a used cursor that clock stepped back: see planEarly
+	case now >= b.endUnit, now < b.firstUnit && next == b.base: // of a used cursor such a clock stepped back
 		return plan{}, b.outside(now)
 	}
 	c := b.candidate(next)

@@ -274,7 +274,7 @@ func TestWaitEnds(t *testing.T) {
 		end  func(g *Generator)
 		want error
 	}{
-		"another lease": {func(g *Generator) { g.Leases(handover.Key{}).Add(testLease(2, -10*3600, 20*3600)) }, nil},
+		"another lease": {func(g *Generator) { g.Handover(handover.Key{}).Add(testLease(2, -10*3600, 20*3600)) }, nil},
 		"closed":        {func(g *Generator) { g.Close() }, errClosed},
 		"dropped":       {func(g *Generator) { g.leases.Drop() }, errLeaseEnded},
 	} {

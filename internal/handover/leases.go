@@ -204,14 +204,20 @@ func (l *Leases[L, W]) Counts() (made, waited uint64) {
 	return l.Made.Load(), l.Waited.Load()
 }
 
-// OnRefusal sets what Refused calls.
+// OnRefusal sets what Tell and TellWaiting call.
 func (l *Leases[L, W]) OnRefusal(f func(err error, waiting bool)) { l.refused = f }
 
-// Refused tells the keeper of err, if it is not nil, and returns it. waiting says that the caller
-// goes on waiting.
-func (l *Leases[L, W]) Refused(err error, waiting bool) error {
+// Tell returns err, and tells the keeper of it unless it is nil.
+func (l *Leases[L, W]) Tell(err error) error {
 	if err != nil && l.refused != nil {
-		l.refused(err, waiting)
+		l.refused(err, false)
 	}
 	return err
+}
+
+// TellWaiting tells the keeper why a caller goes on waiting.
+func (l *Leases[L, W]) TellWaiting(err error) {
+	if l.refused != nil {
+		l.refused(err, true)
+	}
 }

@@ -321,12 +321,12 @@ var bugs = []bug{
 		"&run{first: got.First, step: 1,",
 	},
 	{"the next caller served with the same number", "counter/strict.go", "^TestEverybody$|^TestStrictGone$", 0,
-		"			got.First += got.Step\n",
+		"		from.First += from.Step\n",
 		"",
 	},
 	{"a strict number given to two", "counter/strict.go", "^TestEverybody$", 0,
-		"		got.N -= part\n",
-		"		if got.N -= part; len(batch) > 1 {\n			got.First -= got.Step\n		}\n",
+		"	from.N -= n\n",
+		"	if from.N -= n; from.N > 0 {\n		from.First -= from.Step\n	}\n",
 	},
 
 	// The file engine, by its own tests.

@@ -44,6 +44,7 @@ func secret(t *testing.T) randflake.Secret {
 
 // entries has what a space keeps in each stage of its life, byte for byte: clock and random numbers are those of the test.
 func entries(t *testing.T) (lines []string) {
+	check := secret(t).CheckValue() // first, as it draws the process's hidden key
 	cryptotest.SetGlobalRandom(t, 1)
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(day))
@@ -60,7 +61,7 @@ func entries(t *testing.T) (lines []string) {
 				seen[string(e.Value)] = true
 			}
 		}
-		s, err := lease.Create(t.Context(), engine, lease.Config{New: true, Check: secret(t).CheckValue(), Trust: true})
+		s, err := lease.Create(t.Context(), engine, lease.Config{New: true, Check: check, Trust: true})
 		require.NoError(t, err)
 		note("1 a new space")
 		window := time.Now().Unix() / 60

@@ -253,7 +253,7 @@ func TestServiceAccounts(t *testing.T) {
 			{"another subject", as(func(c *jwt.Claims) { c.Subject = "db" }), `no principal has the service account "db"`},
 			{"over", as(func(c *jwt.Claims) { c.Expiry = later(-40 * time.Second) }), "expired"},
 			{"not yet", as(func(c *jwt.Claims) { c.NotBefore = later(40 * time.Second) }), "not valid yet"},
-			{"without an end", as(func(c *jwt.Claims) { c.Expiry = nil }), "it has no end"},
+			{"without an end", as(func(c *jwt.Claims) { c.Expiry = nil }), "it has no expiry"},
 			{"another key of the same name", "Bearer " + s.sign(jose.ES256, other.key, "one", asIs), "its signature is not that of its key"},
 			{"a key that is not there", "Bearer " + s.sign(jose.ES256, s.key, "two", asIs), `has no key "two"`},
 			{"a shared key", "Bearer " + s.sign(jose.HS256, make([]byte, 32), "one", asIs), "token can't be read"},

@@ -32,8 +32,11 @@ func (s idService) Mint(ctx context.Context, r *api.MintRequest) (*api.MintRespo
 		return nil, err
 	}
 	answer := &api.MintResponse{}
-	asText := r.Form != api.Form_FORM_NUMBER // text is the default
-	answer.Ids, answer.Numbers, err = c.state.Minter(ctx, n, asText)
+	if r.Form == api.Form_FORM_NUMBER {
+		answer.Numbers, err = c.state.Minter.Numbers(ctx, n)
+	} else {
+		answer.Ids, err = c.state.Minter.Texts(ctx, n)
+	}
 	if err != nil {
 		return nil, err
 	}

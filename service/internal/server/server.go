@@ -206,7 +206,7 @@ func (s *Server) Ready() error {
 		if sp.IsOpen() {
 			s.everOpen.Store(true)
 		}
-		if !sp.Begun() {
+		if sp.IsOpening() {
 			return errors.New("spaces are being opened")
 		}
 	}

@@ -74,7 +74,7 @@ func TestCounters(t *testing.T) {
 			run, _, err := all.Take(t.Context(), name, 1)
 			return run.First, err
 		}
-		replica := NewCounters(all.of, all.config)
+		replica := NewCounters(all.space, all.config)
 		other := func() error {
 			run, _, err := replica.Take(t.Context(), "orders/1", 1)
 			require.That(t, run.First == 1 && err == nil, "the other one: %d, error %v", run.First, err)
@@ -157,7 +157,7 @@ func TestPeriodEndsInLine(t *testing.T) {
 			inLine.Go(func() { take(all, 2, "2027-01-16") })
 			synctest.Wait()
 			time.Sleep(16 * time.Hour)
-			replica := NewCounters(all.of, all.config)
+			replica := NewCounters(all.space, all.config)
 			take(replica, 1, "2027-01-16")
 			return nil
 		}
@@ -249,7 +249,7 @@ func TestMismatch(t *testing.T) {
 			{Start: 3, Period: "day", Check: "aa"},
 		} {
 			other.Name = "orders"
-			c := NewCounters(all.of, config.Space{Counters: []config.Counter{other}})
+			c := NewCounters(all.space, config.Space{Counters: []config.Counter{other}})
 			_, _, err := c.Take(t.Context(), "orders", 1)
 			require.That(t, errors.Is(err, lease.ErrMismatch), "take of %+v: %v", other, err)
 			require.Refuses(t, lease.ErrMismatch, "handle on %+v", other)(c.Handle(t.Context(), "orders"))

@@ -90,9 +90,15 @@ func (a *audit) readLines() error {
 		a.add(text, n)
 	}
 	a.entries.sort()
-	switch {
-	case lines.Err() != nil:
+	if lines.Err() != nil {
 		return lines.Err()
+	}
+	return a.checkTable(rows)
+}
+
+// checkTable returns what is wrong with the table as a whole, or nil.
+func (a *audit) checkTable(rows rows) error {
+	switch {
 	case rows.quoted > 0:
 		return fmt.Errorf("the quote in line %d has no end, so nothing behind it was read: "+
 			"mend that line, or give the column of IDs alone", rows.quoted)

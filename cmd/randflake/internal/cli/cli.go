@@ -62,7 +62,7 @@ func (t *tool) run(ctx context.Context, args []string) int {
 		return exitOK
 	}
 	if err != errReported {
-		t.note(err)
+		t.note(err.Error())
 	}
 	if usage := usageError(""); errors.As(err, &usage) {
 		return exitUsage

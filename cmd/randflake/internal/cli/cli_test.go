@@ -3,7 +3,6 @@ package cli
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -160,7 +159,7 @@ func TestNote(t *testing.T) {
 		"redis://u:hunter2@h:\n\tno":     "randflake: redis://u:xxxxx@h: no\n",
 	} {
 		var errs bytes.Buffer
-		(&tool{stderr: &errs}).note(errors.New(text))
+		(&tool{stderr: &errs}).note(text)
 		require.Equal(t, errs.String(), want, "%q", text)
 	}
 }

@@ -60,7 +60,7 @@ func (t *tool) checkLifetime(layout *snowflake.Layout, now time.Time) error {
 	case ended:
 		return fmt.Errorf("layout %s ended at %s: want another layout", layout.Name(), end.Format(time.RFC3339))
 	case endsSoon:
-		t.note(fmt.Errorf("layout %s ends at %s: want another layout for something new",
+		t.note(fmt.Sprintf("layout %s ends at %s: want another layout for something new",
 			layout.Name(), end.Format(time.RFC3339)))
 	}
 	return nil
@@ -123,11 +123,15 @@ func keepSome[G lease.Generator](
 	}
 }
 
+// leasePause is between two attempts of a filler that waits for a lease.
+const leasePause = 100 * time.Millisecond
+
 // filling returns a filler that waits where waiting helps. It also waits for a lease, up to
 // storeTimeout, as all may have ended after a long failure of the store or a sleep of the process.
 func filling[ID any, G generator[ID]](keeper *lease.Keeper[G]) filler[ID] {
 	return func(ctx context.Context, ids []ID) (n int, err error) {
-		for end := time.Now().Add(storeTimeout); ; {
+		end := time.Now().Add(storeTimeout)
+		for {
 			more, err := keeper.Generator().FillWait(ctx, ids[n:])
 			n += more
 			if !errors.Is(err, randflake.ErrLeaseEnded) {
@@ -143,7 +147,7 @@ func filling[ID any, G generator[ID]](keeper *lease.Keeper[G]) filler[ID] {
 				return n, err
 			}
 			select {
-			case <-time.After(100 * time.Millisecond):
+			case <-time.After(leasePause):
 			case <-ctx.Done():
 				return n, context.Cause(ctx)
 			}

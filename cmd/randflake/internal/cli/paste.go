@@ -70,8 +70,8 @@ func (p *parser) parse(text string) parsed {
 	return r
 }
 
-// guessed says how many IDs were taken for gosuda's, or returns "" if none was.
-func (p *parser) guessed() string {
+// gosudaNote says how many IDs were taken for gosuda's, or returns "" if none was.
+func (p *parser) gosudaNote() string {
 	if p.gosuda == 0 {
 		return ""
 	}

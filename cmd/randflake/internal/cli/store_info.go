@@ -73,7 +73,7 @@ func (t *tool) compareParts(cmd *cobra.Command, stores []string) error {
 // Findings are lines on what is good about a space and what is wrong with it.
 type findings struct {
 	*tool
-	*home
+	home      *home
 	space     *lease.Space
 	info      lease.Info
 	good, bad strings.Builder
@@ -140,14 +140,14 @@ func (f *findings) addBeginning() {
 	if info.Lost != "" {
 		f.add(false, "data was lost, which is not noted yet: %s: "+
 			"the next program that takes a lease notes it: or run randflake store report-loss %s",
-			info.Lost, f.operand())
+			info.Lost, f.home.operand())
 	}
 	most := info.Main // how many nodes are leased at present
 	now := time.Now()
 	switch {
 	case info.Retired && info.Successor == "":
 		f.add(false, "it is retired, and grants nothing any more: "+
-			"move it with randflake store move %s NEW", f.operand())
+			"move it with randflake store move %s NEW", f.home.operand())
 	case info.Retired:
 		f.add(false, "it is retired, and grants nothing any more: use %s: "+
 			"if that is not there, run the same randflake store move again", info.Successor)
@@ -164,7 +164,7 @@ func (f *findings) addBeginning() {
 	if info.FloorExcess > 0 && !info.Retired {
 		f.add(false, "that is %v later than right clocks can have set it: this machine's clock is behind, or the one of who noted it was ahead: "+
 			"if the latter, set it right, end the programs that ran under it, run randflake store retire %s, and make another space without --new, for another secret if they made IDs",
-			info.FloorExcess, f.operand())
+			info.FloorExcess, f.home.operand())
 	}
 	isNearlyFull := 10*uint64(info.Taken) > 9*uint64(most)
 	if isNearlyFull {
@@ -178,9 +178,9 @@ func (f *findings) addBeginning() {
 
 // addSecret says whether the secret, if one is there, is that of the space.
 func (f *findings) addSecret() {
-	secret, err := f.readSecret()
+	secret, err := f.home.readSecret()
 	if err != nil {
-		if f.secret.known() && !errors.Is(err, fs.ErrNotExist) {
+		if f.home.secret.known() && !errors.Is(err, fs.ErrNotExist) {
 			f.add(false, "%v", err)
 		}
 		return

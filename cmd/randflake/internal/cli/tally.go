@@ -58,8 +58,8 @@ func (a *audit) report() error {
 	t := a.tally()
 	w := &strings.Builder{}
 	fmt.Fprintf(w, "IDs      %d, and %d lines of others\n", a.entries.len(), a.notIDs)
-	if guessed := a.in.guessed(); guessed != "" {
-		fmt.Fprintf(w, "form     %s\n", guessed)
+	if note := a.in.gosudaNote(); note != "" {
+		fmt.Fprintf(w, "form     %s\n", note)
 	}
 	none := "none that tells its time"
 	if !a.isWide() && a.in.mayBeRandflake() {
