@@ -45,8 +45,10 @@ const batchSize = 64
 
 // Why there is no ID from a shard, although the next attempt may get one. They stay in the package.
 var (
-	errNoShard   = errors.New("randflake: this processor has no shard")
-	errReadClock = errors.New("randflake: a new run wants a second that was read from the clock") // as each next attempt does
+	errNoShard = errors.New("randflake: this processor has no shard")
+
+	// Only a first attempt gets this: the others read the clock.
+	errReadClock = errors.New("randflake: a new run wants a second that was read from the clock")
 )
 
 // next returns an ID for the Unix second now, or why there is none. fresh says that now was read

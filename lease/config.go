@@ -61,7 +61,8 @@ func (l Limits) check() error {
 	most := (max(l.Nodes, 1) - 1) / sliceCount
 	switch {
 	case l.Nodes < 1 || uint64(l.First)+uint64(l.Nodes) > randflake.MaxNode+1:
-		return fmt.Errorf("%w: %d nodes from node %d on: want 1 or more, up to node %d", ErrInvalid, l.Nodes, l.First, randflake.MaxNode)
+		return fmt.Errorf("%w: %d nodes from node %d on: want 1 or more, up to node %d",
+			ErrInvalid, l.Nodes, l.First, randflake.MaxNode)
 	case !wholeSeconds(l.Window):
 		return fmt.Errorf("%w: window of %v: want whole seconds, 1s to 24h", ErrInvalid, l.Window)
 	case l.Ahead < 1 || l.Ahead > maxAhead:

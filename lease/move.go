@@ -116,7 +116,8 @@ func (s *Space) checkOverlap(ctx context.Context, old *meta) error {
 			m, err := decodeMeta(e.Value) // of another entry this is an error
 			isRival := err == nil && m.Check == old.Check && m.Name != old.Name && !m.Retired && !m.Announced
 			if isRival && m.Overlaps(old.Limits) {
-				return fmt.Errorf("%w: the space of %s there has nodes %d to %d of this secret: take another store, or retire that space",
+				return fmt.Errorf("%w: the space of %s there has nodes %d to %d of this secret: "+
+					"take another store, or retire that space",
 					ErrExists, e.Name, m.First, m.Last())
 			}
 		}
@@ -134,13 +135,15 @@ func (s *Space) existing(ctx context.Context, old *Space, before, is *meta) (*me
 	case ours: // without a lineage: if the space is gone soon, it is not made again
 		return &meta{Name: is.Name}, nil
 	case is.Name == before.Name: // perhaps by another address
-		return nil, fmt.Errorf("%w: %s and %s are the same space, or one is a copy of the other: take another name or store",
+		return nil, fmt.Errorf("%w: %s and %s are the same space, or one is a copy of the other: "+
+			"take another name or store",
 			ErrExists, old, s)
 	case slices.Contains(is.Replaced, before.Successor):
 		if err := old.forgetSuccessor(ctx, before); err != nil {
 			return nil, err
 		}
-		return nil, fmt.Errorf("%w: %s: it did not take the place of %s, which can be moved again: take another name or store",
+		return nil, fmt.Errorf("%w: %s: it did not take the place of %s, which can be moved again: "+
+			"take another name or store",
 			ErrExists, s, old)
 	}
 	return nil, fmt.Errorf("%w: %s: it did not take the place of %s: take another name or store", ErrExists, s, old)
@@ -170,10 +173,12 @@ func (s *Space) forgetSuccessor(ctx context.Context, before *meta) error {
 // retiredFor is the error for a retired space, which another one may have replaced, or will.
 func (s *Space) retiredFor(m *meta) error {
 	if m.Successor == "" {
-		return fmt.Errorf("%w: %s: no space took its place: move it to a store or a name where there is none", ErrRetired, s)
+		return fmt.Errorf("%w: %s: no space took its place: move it to a store or a name where there is none",
+			ErrRetired, s)
 	}
-	return fmt.Errorf("%w: %s: for %s: move it there, which goes on or says why it can't; if the data there were lost, "+
-		"make a new space, not for new IDs, with the limits that this one has, and set its counters",
+	return fmt.Errorf("%w: %s: for %s: move it there, which goes on or says why it can't; "+
+		"if the data there were lost, make a new space, not for new IDs, "+
+		"with the limits that this one has, and set its counters",
 		ErrRetired, s, m.MovedTo)
 }
 

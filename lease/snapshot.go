@@ -147,7 +147,8 @@ func (seen *snapshot) complete(s *Space) error {
 			ErrNoSpace, s)
 	}
 	if before.Retired && before.Name != m.Name {
-		return fmt.Errorf("%w: %s: this program used one that was retired, and another space is there now: start this program again",
+		return fmt.Errorf("%w: %s: this program used one that was retired, and another space is there now: "+
+			"start this program again",
 			ErrRetired, s)
 	}
 	return nil

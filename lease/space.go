@@ -63,7 +63,8 @@ func (s *Space) readExisting(ctx context.Context) (*snapshot, error) {
 	case err != nil:
 		return nil, err
 	case seen.isMoving():
-		return nil, fmt.Errorf("%w: %s: call it again, but if this is a restored backup, make a space of another name, not for new IDs",
+		return nil, fmt.Errorf("%w: %s: call it again, but if this is a restored backup, "+
+			"make a space of another name, not for new IDs",
 			ErrMoving, s)
 	case seen.meta == nil:
 		return nil, fmt.Errorf("%w: %s: make the space first", ErrNoSpace, s)
@@ -99,7 +100,8 @@ func Create(ctx context.Context, engine Engine, config Config) (*Space, error) {
 	}
 	m := newMeta(seen, limits, config)
 	if seen.isMoving() && m.mayShareIDs(seen.announced) { // it would not be the only space of these
-		return nil, fmt.Errorf("%w: %s: a move to it has not ended: call that again, or take another name", ErrExists, s)
+		return nil, fmt.Errorf("%w: %s: a move to it has not ended: call that again, or take another name",
+			ErrExists, s)
 	}
 	if err := seen.clockError(m); err != nil {
 		return nil, err
@@ -113,7 +115,8 @@ func Create(ctx context.Context, engine Engine, config Config) (*Space, error) {
 		return nil, err
 	}
 	if !done {
-		return nil, fmt.Errorf("%w: %s: another process was faster, or the data was replaced meanwhile: open it, or try again", ErrExists, s)
+		return nil, fmt.Errorf("%w: %s: another process was faster, or the data was replaced meanwhile: "+
+			"open it, or try again", ErrExists, s)
 	}
 	return s, nil
 }

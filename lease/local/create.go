@@ -103,7 +103,8 @@ func occupy(temp, dir string) (made bool, err error) {
 	case !vacant:
 		return false, nil
 	case errors.Is(err, fs.ErrExist): // a mount point, or no permission to remove it
-		return false, fmt.Errorf("can't replace the empty directory: %w: make or mount the directory above it instead", removeErr)
+		return false, fmt.Errorf("can't replace the empty directory: %w: make or mount the directory above it instead",
+			removeErr)
 	}
 	return false, err
 }
@@ -125,7 +126,8 @@ func withoutPath(err error) error {
 func Dir(name string) (string, error) {
 	const letters = "abcdefghijklmnopqrstuvwxyz0123456789-_"
 	if len(name) < 1 || len(name) > 100 || strings.Trim(name, letters) != "" {
-		return "", fmt.Errorf("randflake: %q can't name IDs: want 1 to 100 lower-case letters, digits, hyphens and underscores", name)
+		return "", fmt.Errorf("randflake: %q can't name IDs: "+
+			"want 1 to 100 lower-case letters, digits, hyphens and underscores", name)
 	}
 	home, err := stateHome()
 	if err != nil {
@@ -148,7 +150,8 @@ func stateHome() (string, error) {
 	}
 	dir, err := os.UserHomeDir()
 	if err == nil && !filepath.IsAbs(dir) {
-		err = fmt.Errorf("the home directory %q is not an absolute path, so each working directory would have IDs of its own", dir)
+		err = fmt.Errorf("the home directory %q is not an absolute path, "+
+			"so each working directory would have IDs of its own", dir)
 	}
 	return filepath.Join(dir, ".local", "state"), err
 }

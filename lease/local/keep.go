@@ -53,13 +53,15 @@ func Keep(name string, options ...lease.Option) (*Keeper, error) {
 	if made {
 		level, advice := slog.LevelInfo, "keep the secret, only it opens its IDs"
 		if vanishes(dir) {
-			level, advice = slog.LevelWarn, "they are gone after the next start, and then nobody can open these IDs: mount a volume there, or use lease.Keep"
+			level, advice = slog.LevelWarn, "they are gone after the next start, "+
+				"and then nobody can open these IDs: mount a volume there, or use lease.Keep"
 		}
 		slog.Log(context.Background(), level, "randflake: made a new secret and a space: "+advice, "directory", dir)
 	}
 	secret, err := ReadSecret(filepath.Join(dir, secretName))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%w: %s has something else in it: put the secret back, or empty the directory to start over", err, dir)
+		return nil, fmt.Errorf("%w: %s has something else in it: "+
+			"put the secret back, or empty the directory to start over", err, dir)
 	}
 	if err != nil {
 		return nil, err

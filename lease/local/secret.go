@@ -22,11 +22,13 @@ import (
 // a secret that was given instead of a name.
 func ReadSecret(file string) (randflake.Secret, error) {
 	if file == "" {
-		return randflake.Secret{}, fmt.Errorf("secret file: %w: its name is empty: want the name of a file: is the variable that has it set?", fs.ErrInvalid)
+		return randflake.Secret{}, fmt.Errorf("secret file: %w: its name is empty: want the name of a file: "+
+			"is the variable that has it set?", fs.ErrInvalid)
 	}
 	text, err := readText(file)
 	if _, parseErr := randflake.ParseSecret(file); errors.Is(err, fs.ErrNotExist) && parseErr == nil {
-		return randflake.Secret{}, fmt.Errorf("secret file: its name is a secret itself: want the name of a file that has it: %w", fs.ErrNotExist)
+		return randflake.Secret{}, fmt.Errorf("secret file: its name is a secret itself: "+
+			"want the name of a file that has it: %w", fs.ErrNotExist)
 	}
 	if err != nil {
 		return randflake.Secret{}, fmt.Errorf("secret file %s: %w", file, withoutPath(err))

@@ -34,7 +34,8 @@ func Keep(name string, options ...lease.Option) (*Keeper, error) {
 	}
 	hasSecret := os.Getenv("RANDFLAKE_SECRET") != "" || os.Getenv("RANDFLAKE_SECRET_FILE") != ""
 	if store == "" && hasSecret {
-		return nil, errors.New("RANDFLAKE_STORE: want the name of a store, as there is a secret: without both, the secret is one of this machine")
+		return nil, errors.New("RANDFLAKE_STORE: want the name of a store, as there is a secret: " +
+			"without both, the secret is one of this machine")
 	}
 	if store == "" {
 		k, err := local.Keep(name, options...)
@@ -91,7 +92,8 @@ func FromEnvironment() (string, error) {
 func secretInEnvironment() (randflake.Secret, error) {
 	text, file := os.Getenv("RANDFLAKE_SECRET"), os.Getenv("RANDFLAKE_SECRET_FILE")
 	if text != "" && file != "" {
-		return randflake.Secret{}, errors.New("RANDFLAKE_SECRET and RANDFLAKE_SECRET_FILE are both set: want one of them")
+		return randflake.Secret{}, errors.New("RANDFLAKE_SECRET and RANDFLAKE_SECRET_FILE are both set: " +
+			"want one of them")
 	}
 	if text != "" {
 		secret, err := randflake.ParseSecret(text)

@@ -30,7 +30,8 @@ func parseLocation(name string) (l Location, space string, err error) {
 	case found && driverOf(scheme) != nil:
 		return atURL(scheme, rest)
 	case len(scheme) > 1 && strings.Trim(scheme, schemeLetters) == "" && strings.HasPrefix(rest, "//"):
-		return l, "", fmt.Errorf("store %s://...: no such kind of store: want a directory or one of %s", scheme, strings.Join(Schemes(), ", "))
+		return l, "", fmt.Errorf("store %s://...: no such kind of store: want a directory or one of %s",
+			scheme, strings.Join(Schemes(), ", "))
 	}
 	return byPlainName(name)
 }

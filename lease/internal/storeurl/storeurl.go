@@ -16,7 +16,8 @@ func ParseURL(raw string) (*url.URL, url.Values, error) {
 	}
 	u, err := url.Parse(raw)
 	if err != nil {
-		return nil, nil, errors.New("store: URL: can't be parsed: percent-encode what is special in user, password and parameters")
+		return nil, nil, errors.New("store: URL: can't be parsed: " +
+			"percent-encode what is special in user, password and parameters")
 	}
 	query, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
@@ -34,7 +35,9 @@ func CheckURL(url string) error {
 		rest = url
 	}
 	if i := strings.IndexAny(rest, "/?#"); i >= 0 && strings.Contains(rest[i:], "@") {
-		return errors.New("store: URL has an @ after the host: write the special characters of a password as %2F for /, %3F for ?, %23 for #, %40 for @, as elsewhere in the URL")
+		return errors.New("store: URL has an @ after the host: " +
+			"write the special characters of a password as %2F for /, %3F for ?, %23 for #, %40 for @, " +
+			"as elsewhere in the URL")
 	}
 	return nil
 }
