@@ -142,12 +142,12 @@ func TestOpen(t *testing.T) {
 		{"tickets", nil, lease.ErrNoCounter},
 		{"tickets", []Option{quiet, {}}, lease.ErrInvalid},
 		{"orders", []Option{OrCreate(Config{Start: 3, Step: 5, End: 25})}, nil},
-		{"orders", []Option{OrCreate(Config{Start: 8, Step: 5, End: 25})}, ErrMismatch},
-		{"orders", []Option{OrCreate(Config{Start: 3, Step: 1, End: 25})}, ErrMismatch},
-		{"orders", []Option{OrCreate(Config{Start: 3, Step: 5, End: 26})}, ErrMismatch},
-		{"orders", []Option{OrCreate(Config{})}, ErrMismatch},
-		{"orders", []Option{OrCreate(Config{Start: 3, Step: 5, End: 25, Check: "aa"})}, ErrMismatch},
-		{"orders", []Option{OfPeriod(lease.Period{Of: "shift", Key: "zz", Begin: time.Now()})}, ErrMismatch},
+		{"orders", []Option{OrCreate(Config{Start: 8, Step: 5, End: 25})}, lease.ErrMismatch},
+		{"orders", []Option{OrCreate(Config{Start: 3, Step: 1, End: 25})}, lease.ErrMismatch},
+		{"orders", []Option{OrCreate(Config{Start: 3, Step: 5, End: 26})}, lease.ErrMismatch},
+		{"orders", []Option{OrCreate(Config{})}, lease.ErrMismatch},
+		{"orders", []Option{OrCreate(Config{Start: 3, Step: 5, End: 25, Check: "aa"})}, lease.ErrMismatch},
+		{"orders", []Option{OfPeriod(lease.Period{Of: "shift", Key: "zz", Begin: time.Now()})}, lease.ErrMismatch},
 		{"bad name", []Option{OrCreate(Config{})}, lease.ErrInvalid},
 		{"tickets", []Option{OrCreate(Config{Start: -1})}, lease.ErrInvalid},
 		{"orders", []Option{WithRunLength(1, 1)}, nil},
@@ -173,7 +173,7 @@ func TestOpen(t *testing.T) {
 	c, err := counters.Open(t.Context(), "seats", OrCreate(Config{}))
 	require.NoError(t, err)
 	defer c.Close()
-	found, err := counters.Counter(t.Context(), "seats")
+	found, err := counters.source.Counter(t.Context(), "seats")
 	require.That(t, err == nil && found.Start == 1 && found.Step == 1 && found.End == math.MaxInt64 && found.Next == 11,
 		"by default: %+v, %v", found, err)
 	require.Equal(t, c.runLength(1e12, 1e9), 1e9, "numbers of the longest run, by default")
@@ -201,7 +201,7 @@ func TestOfPeriod(t *testing.T) {
 		"to create":      {config, other},
 		"none to create": {config},
 	} {
-		if c, err := counters.Open(t.Context(), "orders", options...); !errors.Is(err, ErrMismatch) || c != nil {
+		if c, err := counters.Open(t.Context(), "orders", options...); !errors.Is(err, lease.ErrMismatch) || c != nil {
 			t.Errorf("periods, %s: %v", what, err)
 		}
 	}
@@ -232,10 +232,10 @@ func TestMetrics(t *testing.T) {
 		{&Strict{name: "orders", counters: new(Counters), taken: 30, issued: 20, why: errAway}, 0},
 	} {
 		want := map[string]float64{
-			"randflake_counter_taken_total":  30,
-			"randflake_counter_issued_total": 20,
-			"randflake_counter_held":         tt.held,
-			"randflake_counter_failing":      1,
+			"randflake_numbers_taken_total":  30,
+			"randflake_numbers_issued_total": 20,
+			"randflake_numbers_held":         tt.held,
+			"randflake_counter_healthy":      0,
 		}
 		all := tt.of.Metrics()
 		require.Equal(t, len(all), len(want), "%T: metrics", tt.of)
@@ -247,7 +247,11 @@ func TestMetrics(t *testing.T) {
 		}
 	}
 	for _, m := range (Status{}).Metrics("orders") {
-		require.Equal(t, m.Value, 0, "%+v of an unused handle", m)
+		want := 0.
+		if m.Name == "randflake_counter_healthy" {
+			want = 1
+		}
+		require.Equal(t, m.Value, want, "%+v of an unused handle", m)
 	}
 }
 
@@ -271,7 +275,7 @@ func TestCreatedAtOnce(t *testing.T) {
 		want error
 	}{
 		"same":  {25, nil},
-		"other": {26, ErrMismatch},
+		"other": {26, lease.ErrMismatch},
 	} {
 		_, err := counters.OpenStrict(t.Context(), name, OrCreate(Config{End: c.end}))
 		require.ErrorIs(t, err, c.want, "%s", name)
@@ -296,10 +300,10 @@ func TestLoss(t *testing.T) {
 	if !errors.Is(err, lease.ErrCounter) {
 		t.Fatal(err)
 	}
-	if found, err := counters.Counter(t.Context(), "orders"); !found.Lost || err != nil {
+	if found, err := counters.source.Counter(t.Context(), "orders"); !found.Lost || err != nil {
 		t.Errorf("%+v, %v", found, err)
 	}
-	require.NoError(t, counters.SetCounter(t.Context(), "orders", 1000))
+	require.NoError(t, counters.source.SetCounter(t.Context(), "orders", 1000))
 	for n, err := c.Next(); ; n, err = c.Next() {
 		if err == nil && n != 1000 {
 			t.Errorf("it goes on at %d", n)

@@ -33,14 +33,12 @@ type Source interface {
 
 var _ Source = (*lease.Space)(nil)
 
-// Errors of handles. Others are those of package lease, such as ErrNoCounter, ErrEnd, and
-// ErrCounter after a loss of data.
+// Errors of handles. Others are those of package lease, such as ErrNoCounter, ErrEnd, lease.ErrMismatch
+// where the counter was created with another Config or other periods, and ErrCounter after a loss
+// of data.
 var (
 	ErrPending = errors.New("counter: the next run is not there yet") // Wait waits for the run
 	ErrClosed  = errors.New("counter: handle is closed")
-
-	// The counter was created with another Config, or other periods: take those, or another name.
-	ErrMismatch = lease.ErrMismatch
 )
 
 // A Config is what a counter is created with, for good.
@@ -71,16 +69,20 @@ func (c Config) record(name, periods string) lease.Counter {
 }
 
 // Counters are the counters of a source.
-type Counters struct {
-	Source
-}
+type Counters struct{ source Source }
 
 // From returns the counters of a source, such as a *lease.Space.
-func From(source Source) *Counters { return &Counters{Source: source} }
+func From(source Source) *Counters { return &Counters{source} }
+
+// Source returns where the counters are, for what is about none of a handle's numbers: to list and to set them.
+func (cs *Counters) Source() Source {
+	cs.check()
+	return cs.source
+}
 
 // check panics unless From made cs.
 func (cs *Counters) check() {
-	if cs == nil || cs.Source == nil {
+	if cs == nil || cs.source == nil {
 		panic("counter: no Counters, or zero ones: make some with From")
 	}
 }
@@ -88,7 +90,7 @@ func (cs *Counters) check() {
 // Create makes a counter without periods. It returns lease.ErrExists if there is one.
 func (cs *Counters) Create(ctx context.Context, name string, config Config) error {
 	cs.check()
-	return cs.CreateCounter(ctx, config.record(name, ""))
+	return cs.source.CreateCounter(ctx, config.record(name, ""))
 }
 
 // callTimeout bounds a call of the source.
@@ -97,7 +99,7 @@ const callTimeout = 10 * time.Second
 // take takes 1 to n numbers. It checks that the source keeps this promise: if there were none and no
 // error, the source would be asked again and again, without a pause.
 func (cs *Counters) take(ctx context.Context, name string, period lease.Period, n int64) (lease.Run, error) {
-	got, err := cs.TakeNumbers(ctx, name, period, n)
+	got, err := cs.source.TakeNumbers(ctx, name, period, n)
 	if err == nil && (got.N < 1 || got.N > n) {
 		return lease.Run{}, fmt.Errorf("counter: %s: the source gave %d numbers: want 1 to %d", name, got.N, n)
 	}
@@ -118,11 +120,11 @@ func (cs *Counters) resolve(ctx context.Context, name string, options []Option) 
 		}
 	}
 	set.logger = set.logger.With("counter", name)
-	found, err := cs.Counter(ctx, name)
+	found, err := cs.source.Counter(ctx, name)
 	if errors.Is(err, lease.ErrNoCounter) && set.create != nil {
-		err = cs.CreateCounter(ctx, set.create.record(name, set.period.Of))
+		err = cs.source.CreateCounter(ctx, set.create.record(name, set.period.Of))
 		if err == nil || errors.Is(err, lease.ErrExists) {
-			found, err = cs.Counter(ctx, name)
+			found, err = cs.source.Counter(ctx, name)
 		}
 	}
 	if err != nil {

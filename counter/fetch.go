@@ -97,7 +97,7 @@ var lastingErrors = []error{
 	lease.ErrCorrupt,
 	lease.ErrClock, // the handle's period is over, or a clock is wrong
 	lease.ErrInvalid,
-	ErrMismatch,
+	lease.ErrMismatch,
 	fs.ErrClosed, // this process closed the space; a handle that is left over must not ask for ever
 }
 

@@ -247,7 +247,7 @@ func TestLasting(t *testing.T) {
 		lease.ErrCorrupt,
 		lease.ErrClock,
 		lease.ErrInvalid,
-		ErrMismatch,
+		lease.ErrMismatch,
 		fs.ErrClosed,
 	} {
 		synctest.Test(t, func(t *testing.T) {

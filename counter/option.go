@@ -22,14 +22,14 @@ const longestRun = 1_000_000_000
 func defaults() settings { return settings{least: 10, most: longestRun, logger: slog.Default()} }
 
 // OrCreate makes Open and OpenStrict create the counter if there is none, with the periods of
-// OfPeriod. If there is a counter with another Config, they return ErrMismatch.
+// OfPeriod. If there is a counter with another Config, they return lease.ErrMismatch.
 func OrCreate(config Config) Option {
 	return Option{func(s *settings) error { s.create = &config; return nil }}
 }
 
 // OfPeriod makes a handle take only numbers of a period. They begin at the counter's start. Once a
 // process takes numbers of a later period, the handle gets lease.ErrClock: see lease.Period. Open
-// and OpenStrict return ErrMismatch if the counter has other periods, or none.
+// and OpenStrict return lease.ErrMismatch if the counter has other periods, or none.
 func OfPeriod(period lease.Period) Option {
 	return Option{func(s *settings) error { s.period = period; return nil }}
 }

@@ -41,14 +41,14 @@ func (s *Strict) Metrics() []metrics.Metric { return s.Status().Metrics(s.name) 
 // Metrics returns the metrics of a counter with the given name.
 func (s Status) Metrics(name string) []metrics.Metric {
 	all := []metrics.Metric{
-		metrics.Counter("randflake_counter_taken_total",
+		metrics.Counter("randflake_numbers_taken_total",
 			"Numbers of a counter that this process has taken from the store.", s.Taken),
-		metrics.Counter("randflake_counter_issued_total",
+		metrics.Counter("randflake_numbers_issued_total",
 			"Numbers of a counter given to callers.", s.Issued),
-		metrics.Gauge("randflake_counter_held",
+		metrics.Gauge("randflake_numbers_held",
 			"Numbers of a counter that were taken and are left in memory.", s.Held),
-		metrics.Flag("randflake_counter_failing",
-			"1 if the last attempt to get numbers of a counter failed, otherwise 0.", s.Err != nil),
+		metrics.Flag("randflake_counter_healthy",
+			"1 unless the last attempt to get numbers of a counter failed, then 0.", s.Err == nil),
 	}
 	for i := range all {
 		all[i].Labels = map[string]string{"counter": name}

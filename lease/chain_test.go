@@ -270,7 +270,7 @@ func (c *chain) open() {
 	if err != nil {
 		return
 	}
-	s.pause = noPause
+	s.sleep = noSleep
 	c.note("open %v", at)
 	c.handles = append(c.handles, &handle{s, s.knownMeta().Check, at})
 }
@@ -334,7 +334,7 @@ func (c *chain) moveBy(f *fuse, from, to spot) error {
 	ctx := context.Background()
 	old, err := Open(ctx, c.engine(from.store, f), c.config(from, Config{}))
 	if err == nil {
-		old.pause = noPause
+		old.sleep = noSleep
 		c.note("move %v to %v, killed at %d", from, to, f.last)
 		_, err = Move(ctx, old, c.engine(to.store, f), c.config(to, Config{}))
 		c.note("moved: %v", err)
@@ -356,7 +356,7 @@ func (c *chain) command(what string, run func(context.Context, *Space) error) {
 	if err != nil {
 		return
 	}
-	s.pause = noPause
+	s.sleep = noSleep
 	c.note("%s %v, killed at %d", what, at, f.last)
 	c.note("%s: %v", what, run(context.Background(), s))
 }
@@ -443,7 +443,7 @@ func (c *chain) keepsMarks(store int, older state) bool {
 	for _, name := range c.names {
 		is := c.meta(spot{store, name})
 		was := older.metaOf(name)
-		if is != nil && (was == nil || was.Name != is.Name || was.Retired != is.Retired || was.Successor != is.Successor) {
+		if is != nil && (was == nil || was.UID != is.UID || was.Retired != is.Retired || was.Successor != is.Successor) {
 			return false
 		}
 	}

@@ -227,7 +227,7 @@ func TestNewPeriod(t *testing.T) {
 // TestMatch: each thing that never changes makes another counter, and the error has both.
 func TestMatch(t *testing.T) {
 	is := Counter{Name: "orders", Start: 1, Step: 2, End: 9, Periods: "day in UTC", Check: "aa", Next: 5, Period: "2026-11-27"}
-	same := Counter{Start: 1, Step: 2, End: 9, Periods: "day in UTC", Check: "aa", Next: 7, ID: "x"}
+	same := Counter{Start: 1, Step: 2, End: 9, Periods: "day in UTC", Check: "aa", Next: 7, Term: "x"}
 	require.NoError(t, is.Match(same))
 	for text, change := range map[string]func(*Counter){
 		`from 2 by 2 to 9`:            func(c *Counter) { c.Start = 2 },

@@ -97,7 +97,7 @@ func (p *process) open() error {
 
 // keep gives the process a keeper.
 func (p *process) keep(s settings) {
-	p.space.pause = noPause
+	p.space.sleep = noSleep
 	p.space.mostSteps = 6
 	s.clock, s.logger = p.clock, slog.New(slog.DiscardHandler)
 	p.loop = newLoop(p, s)

@@ -215,25 +215,25 @@ func TestCounts(t *testing.T) {
 		for range 3 {
 			require.Refuses(t, randflake.ErrExhausted, "Generate")(g.Generate())
 		}
-		want["ids_made_total"], want["ids_exhausted_total"], want["ids_refused_total"] = float64(len(ids)), 3, 3
+		want["ids_made_total"], want["id_exhaustions_total"], want["id_refusals_total"] = float64(len(ids)), 3, 3
 		want["lease_healthy"] = 0 // for the rest of the second
 		check("exhausted")
 
 		const many = 100 // which count at once
 		require.Done(t)(g.FillWait(t.Context(), ids[:many]))
 		want["ids_made_total"] += many
-		want["ids_waits_total"]++
+		want["id_waits_total"]++
 		want["lease_healthy"] = 1
 		check("a call that waited, and was served")
 
 		g.Fill(ids)
 		want["ids_made_total"] += float64(len(ids) - many)
-		want["ids_exhausted_total"]++
-		want["ids_refused_total"]++
+		want["id_exhaustions_total"]++
+		want["id_refusals_total"]++
 		canceled, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Millisecond, cancel)
 		require.Refuses(t, context.Canceled, "Wait")(g.Wait(canceled))
-		want["ids_waits_total"]++
+		want["id_waits_total"]++
 		want["lease_healthy"] = 0
 		check("a call that waited, and was canceled")
 		want["lease_healthy"] = 1
@@ -243,7 +243,7 @@ func TestCounts(t *testing.T) {
 		g.Generate()
 		time.Sleep(time.Second)
 		want["ids_made_total"]++ // by the call that was refused then
-		want["ids_refused_total"]++
+		want["id_refusals_total"]++
 		want["machine_copies_total"]++
 		want["leases_taken_total"] += 2
 		check("a copy of the machine")
@@ -260,8 +260,8 @@ func TestCounts(t *testing.T) {
 		check("a loss of data")
 		g.Generate()
 		time.Sleep(time.Millisecond)
-		want["ids_refused_total"]++
-		if s := k.Status(); s.Refusals != uint64(want["ids_refused_total"]) || s.Exhausted != 4 {
+		want["id_refusals_total"]++
+		if s := k.Status(); s.Refusals != uint64(want["id_refusals_total"]) || s.Exhausted != 4 {
 			t.Errorf("%+v", s)
 		}
 		k.Close()
@@ -689,7 +689,7 @@ func TestKeepLogs(t *testing.T) {
 			k, err := Keep(t.Context(), newSource(t, Limits{}), secret, tt.options...)
 			require.NoError(t, err)
 			k.Close()
-			form := regexp.MustCompile(` msg="randflake: leased" first=0 last=0 start=2027-01-15T08:0\S+ end=2027-01-15T08:0\S+ label=\S*` +
+			form := regexp.MustCompile(` msg="randflake: leased" first_node=0 last_node=0 start=2027-01-15T08:0\S+ end=2027-01-15T08:0\S+ label=\S*` +
 				regexp.QuoteMeta(tt.label) + "$")
 			lines := strings.Split(strings.TrimSpace(log.String()), "\n")
 			for _, line := range lines {
@@ -923,7 +923,7 @@ func TestUnfitLease(t *testing.T) {
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
 		info, err := s.Info(t.Context())
-		if status := k.Status(); err != nil || info.Taken != 1 || !errors.Is(status.Err, unfit) || status.Taken != 2 {
+		if status := k.Status(); err != nil || info.TakenNodes != 1 || !errors.Is(status.Err, unfit) || status.Taken != 2 {
 			t.Errorf("%+v, %+v, %v", status, info, err)
 		}
 		k.Close()

@@ -86,8 +86,8 @@ func open(t *testing.T, engine Engine, now func() time.Time) *Space {
 	return s
 }
 
-// noPause is for Space.pause, where nothing but the test's own calls is waited for.
-func noPause(context.Context, time.Duration) error { return nil }
+// noSleep is for Space.sleep, where nothing but the test's own calls is waited for.
+func noSleep(context.Context, time.Duration) error { return nil }
 
 // at is a clock that a test sets.
 func at(now *time.Time) func() time.Time {
@@ -323,7 +323,7 @@ func TestStep(t *testing.T) {
 	c.start(t, data, m)
 	c.now = noon.Add(5 * time.Minute) // it has lived a window
 	present := m.loop.limits.WindowOf(c.now)
-	m.loop.plan.Leased(present + 1)
+	m.loop.plan.NoteLeased(present + 1)
 	m.loop.step(t.Context())
 	for window := present; window <= m.loop.plan.LastWanted(c.now); window++ {
 		require.That(t, m.loop.plan.IsLeased(window), "window %d after the present one is not leased", window-present)

@@ -415,7 +415,7 @@ func TestCounterLoss(t *testing.T) {
 			want := Counter{Name: "c", Next: 9, Step: 1, End: math.MaxInt64, Periods: day(c.lost).Of, Period: c.lost}
 			found, err = w.a.Counter(t.Context(), "c")
 			found.Begin = 0
-			if found.ID = ""; found != want || err != nil {
+			if found.Term = ""; found != want || err != nil {
 				t.Errorf("%+v, %v, want %+v", found, err, want)
 			}
 			if c.next == "" {

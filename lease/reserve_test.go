@@ -192,18 +192,18 @@ func TestOpens(t *testing.T) {
 		if tt.opens > 0 {
 			want = noon.Add(tt.opens)
 		}
-		if info := infoOf(t, s); !info.Opens.Equal(want) {
-			t.Errorf("%s: opens %v, want %v", tt.what, info.Opens, want)
+		if info := infoOf(t, s); !info.ReserveOpens.Equal(want) {
+			t.Errorf("%s: opens %v, want %v", tt.what, info.ReserveOpens, want)
 		}
 		for end := now.Add(15 * time.Minute); now.Before(end); now = now.Add(time.Second) {
 			info := infoOf(t, s)
 			until := info.Floor
-			if !info.Opens.IsZero() {
-				until = info.Opens
+			if !info.ReserveOpens.IsZero() {
+				until = info.ReserveOpens
 			}
 			l, err := takeWindow(t.Context(), s, s.Limits().WindowOf(now), 1)
 			wait, refused := errors.AsType[*WaitError](err)
-			fromReserve := l.FirstNode >= info.Main
+			fromReserve := l.FirstNode >= info.MainNodes
 			switch {
 			case refused != now.Before(until) || refused && !wait.Until.Equal(until):
 				t.Fatalf("%s: at %v: %+v, %v, want leases from %v on", tt.what, now.Sub(noon), l, err, until.Sub(noon))
@@ -332,7 +332,7 @@ func TestSlice(t *testing.T) {
 		}
 	}
 	now = opens // in the window after that of noon
-	require.Equal(t, infoOf(t, s).Taken, 3, "nodes taken of the slice")
+	require.Equal(t, infoOf(t, s).TakenNodes, 3, "nodes taken of the slice")
 	data.data["s/leases"] = "1 0 0 0"
 	again := open(t, conn{memory: data}, at(&now))
 	require.Refuses(t, ErrCorrupt, "a main node is next before the floor")(takeWindow(t.Context(), again, present+1, 1))

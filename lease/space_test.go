@@ -467,7 +467,7 @@ func TestOpen(t *testing.T) {
 
 // TestEntriesOfFirstRelease: what v0.1.0 wrote goes on, and is written back as such.
 func TestEntriesOfFirstRelease(t *testing.T) {
-	const rest = `"check":"0100000000000000","name":"N","id":"A","losses":0,"floor":0,"lineage":"first"}`
+	const rest = `"check":"0100000000000000","uid":"N","term":"A","losses":0,"floor":0,"lineage":"first"}`
 	for _, meta := range []string{
 		`{"format":1,"limits":{"nodes":1024,"window":60,"ahead":5,"maxSkew":60,"reserve":0},` + rest,
 		`{"format":1,"limits":{"nodes":131072,"window":60,"ahead":5,"maxSkew":60,"reserve":1024},` + rest,
@@ -476,7 +476,7 @@ func TestEntriesOfFirstRelease(t *testing.T) {
 		data.data = map[string]string{
 			"s/meta":   meta,
 			"s/leases": "1 0 0 0 30000000 3 1 30000001 0 0",
-			"s/c/c":    `{"format":1,"counter":{"next":7,"start":0,"step":1,"end":9223372036854775807,"id":"A"}}`,
+			"s/c/c":    `{"format":1,"counter":{"next":7,"start":0,"step":1,"end":9223372036854775807,"term":"A"}}`,
 		}
 		s, err := Open(t.Context(), conn{memory: data}, Config{Name: "s", Clock: atNoon})
 		require.NoError(t, err)
@@ -488,7 +488,7 @@ func TestEntriesOfFirstRelease(t *testing.T) {
 		want := map[string]string{
 			"s/meta":   meta,
 			"s/leases": "2 0 0 0 30000000 5 2 30000001 0 0",
-			"s/c/c":    `{"format":1,"counter":{"next":9,"start":0,"step":1,"end":9223372036854775807,"id":"A"}}`,
+			"s/c/c":    `{"format":1,"counter":{"next":9,"start":0,"step":1,"end":9223372036854775807,"term":"A"}}`,
 		}
 		require.That(t, maps.Equal(data.data, want), "%q, want %q", data.data, want)
 	}
@@ -515,7 +515,7 @@ func TestInfo(t *testing.T) {
 	part := Limits{First: 512, Nodes: 1024}
 	s := createAs(t, engine, Config{Name: "s", Check: [8]byte{1, 2}, Limits: part, Clock: at(&now), New: true})
 	limits := Limits{First: 512, Nodes: 1024, Window: time.Minute, Ahead: 5, MaxSkew: time.Minute}
-	want := Info{Limits: limits, Main: 1024, Check: "0102000000000000", Floor: time.Unix(0, 0).UTC(), Time: noon.Add(time.Second)}
+	want := Info{Limits: limits, MainNodes: 1024, Check: "0102000000000000", Floor: time.Unix(0, 0).UTC(), ServerTime: noon.Add(time.Second)}
 	check := func(when string, wantErr error) {
 		t.Helper()
 		if info, err := s.Info(t.Context()); info != want || !errors.Is(err, wantErr) {
@@ -526,17 +526,17 @@ func TestInfo(t *testing.T) {
 	present := s.Limits().WindowOf(noon)
 	require.Done(t)(takeWindow(t.Context(), s, present, 3))
 	require.Done(t)(takeWindow(t.Context(), s, present+1, 9))
-	want.Taken = 3
+	want.TakenNodes = 3
 	check("after a take", nil)
 	now = noon.Add(time.Minute)
-	want.Taken = 9
+	want.TakenNodes = 9
 	check("in the next window", nil)
 	now = noon.Add(time.Hour)
-	want.Taken = 0
+	want.TakenNodes = 0
 	check("with a clock that is wrong", ErrClock)
 	now = noon
 	require.NoError(t, s.ReportLoss(t.Context(), "by hand"))
-	want.Taken, want.Losses, want.Why, want.Floor = 3, 1, "by hand", noon.Add(7*time.Minute).UTC()
+	want.TakenNodes, want.Losses, want.Why, want.Floor = 3, 1, "by hand", noon.Add(7*time.Minute).UTC()
 	check("after a loss", nil)
 	data.restore(state{data: map[string]string{}, lineage: "first"})
 	want = Info{}

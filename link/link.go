@@ -45,8 +45,8 @@ import (
 	"github.com/randflake/randflake/internal/idtext"
 )
 
-// Length is the number of characters of a text.
-const Length = 2 * digits
+// length is the number of characters of a text.
+const length = 2 * digits
 
 const digits = 13 // of an ID, and as many of its MAC
 
@@ -86,7 +86,7 @@ func New(secret randflake.Secret, purpose string) *Signer {
 
 // Text returns the text of the link to id. It is always the same for the same ID.
 func (s *Signer) Text(id randflake.ID) string {
-	var buf [Length]byte
+	var buf [length]byte
 	text, _ := id.AppendText(buf[:0])
 	sum := s.sign(id)
 	for shift := 60; shift >= 0; shift -= 5 {
@@ -100,9 +100,9 @@ func (s *Signer) Text(id randflake.ID) string {
 // randflake.ErrInvalidID. No error contains the text, which may be that of a link with a typo. How
 // long it takes does not depend on the right MAC.
 func (s *Signer) Verify(text string) (randflake.ID, error) {
-	if len(text) != Length {
+	if len(text) != length {
 		return 0, fmt.Errorf("%w: want the %d characters of a link, got %d bytes",
-			randflake.ErrInvalidID, Length, len(text))
+			randflake.ErrInvalidID, length, len(text))
 	}
 	id, err := randflake.Parse(text[:digits])
 	found, ok := parseMAC(text[digits:])

@@ -9,19 +9,15 @@ import (
 
 // The errors of this package; compare with [errors.Is].
 var (
-	// ErrInvalidID says that something is not an ID of its kind: its text is malformed, or it opens
-	// to a value that can't exist. It is randflake.ErrInvalidID.
-	ErrInvalidID = randflake.ErrInvalidID
-
 	// ErrNoCipher says that there is no Masker, or that it has no cipher.
 	ErrNoCipher = errors.New("mask: kind has no cipher: set it before IDs are masked or opened")
 )
 
 var (
-	errNegative = fmt.Errorf("%w: inner value is negative", ErrInvalidID)
+	errNegative = fmt.Errorf("%w: inner value is negative", randflake.ErrInvalidID)
 
 	// errNumber doesn't show the number, which may be an inner value.
-	errNumber = fmt.Errorf("%w: a decimal number: want a masked ID", ErrInvalidID)
+	errNumber = fmt.Errorf("%w: a decimal number: want a masked ID", randflake.ErrInvalidID)
 )
 
 // An implausibleError is for a masked ID that opens to a value that can't exist.
@@ -38,9 +34,9 @@ func newImplausible(masked string, cause error) error {
 
 func (e *implausibleError) Error() string {
 	return fmt.Sprintf("%v: %q opens to no plausible value: it was not masked under this secret",
-		ErrInvalidID, e.masked)
+		randflake.ErrInvalidID, e.masked)
 }
 
-func (e *implausibleError) Unwrap() error { return ErrInvalidID }
+func (e *implausibleError) Unwrap() error { return randflake.ErrInvalidID }
 
 func (e *implausibleError) Is(target error) bool { return e.is(target) }

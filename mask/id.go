@@ -28,7 +28,7 @@ type Inner interface{ ~int64 | ~uint64 }
 type ID[K Kind[T], T Inner] int64
 
 // Of returns the ID with the given inner value. A negative value can't be masked: the error wraps
-// ErrInvalidID.
+// randflake.ErrInvalidID.
 func Of[K Kind[T], T Inner](inner T) ID[K, T] { return ID[K, T](inner) }
 
 // Inner returns the inner value, which is not encrypted.
@@ -60,7 +60,7 @@ func maskerOf[K interface{ Masker() M }, M any]() (masker M) {
 }
 
 // Parse opens the text form of a masked ID, exactly as String gives it. For any other text the
-// error wraps ErrInvalidID. Further errors are those of the Open method of the kind's Masker.
+// error wraps randflake.ErrInvalidID. Further errors are those of the Open method of the kind's Masker.
 func Parse[K Kind[T], T Inner](text string) (ID[K, T], error) {
 	var id ID[K, T]
 	err := id.UnmarshalText([]byte(text))
@@ -91,7 +91,7 @@ func format(f fmt.State, verb rune, text string) {
 }
 
 // AppendText appends the masked form to b. The error wraps ErrNoCipher if the kind has no cipher,
-// and ErrInvalidID if the inner value is negative.
+// and randflake.ErrInvalidID if the inner value is negative.
 func (id ID[K, T]) AppendText(b []byte) ([]byte, error) {
 	masked, err := id.mask()
 	if err != nil {
@@ -156,7 +156,7 @@ func unmarshalCBOR(data []byte, unmarshalBinary, unmarshalText func([]byte) erro
 	case textString:
 		return unmarshalText(content)
 	}
-	return fmt.Errorf("%w: CBOR of another kind: want a byte string or a text string", ErrInvalidID)
+	return fmt.Errorf("%w: CBOR of another kind: want a byte string or a text string", randflake.ErrInvalidID)
 }
 
 // Two major types of RFC 8949.
@@ -191,7 +191,7 @@ func (id *ID[K, T]) Bind(text string) error { return id.UnmarshalText([]byte(tex
 
 // RedisScan is UnmarshalText, for redigo, which would read the inner value otherwise.
 func (id *ID[K, T]) RedisScan(src any) error {
-	return idtext.FromRedis(src, id.UnmarshalText, ErrInvalidID)
+	return idtext.FromRedis(src, id.UnmarshalText, randflake.ErrInvalidID)
 }
 
 // MarshalBinary returns the 8 bytes of the masked form, in little-endian order, which is also what
@@ -207,7 +207,7 @@ func (id ID[K, T]) MarshalBinary() ([]byte, error) {
 // UnmarshalBinary opens what MarshalBinary wrote. Its errors are those of Parse.
 func (id *ID[K, T]) UnmarshalBinary(data []byte) error {
 	if len(data) != 8 {
-		return fmt.Errorf("%w: want 8 bytes, got %d", ErrInvalidID, len(data))
+		return fmt.Errorf("%w: want 8 bytes, got %d", randflake.ErrInvalidID, len(data))
 	}
 	return id.open(randflake.Typed[K](binary.LittleEndian.Uint64(data)))
 }
@@ -219,7 +219,7 @@ func (id *ID[K, T]) UnmarshalBinary(data []byte) error {
 func (id ID[K, T]) Value() (driver.Value, error) { return int64(id), nil }
 
 // Scan reads the inner value from an integer column, in the forms that [randflake.Raw.Scan]
-// accepts. It needs no cipher. For anything else the error wraps ErrInvalidID. For a column that
+// accepts. It needs no cipher. For anything else the error wraps randflake.ErrInvalidID. For a column that
 // may be NULL use a pointer.
 func (id *ID[K, T]) Scan(src any) error {
 	var value randflake.Raw

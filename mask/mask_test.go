@@ -27,7 +27,7 @@ func formsOf[K Kind[T], T Inner](inner ...uint64) idtest.Forms[ID[K, T]] {
 	k := idtest.Forms[ID[K, T]]{
 		IDs:     map[string]ID[K, T]{},
 		Parse:   Parse[K, T],
-		Invalid: ErrInvalidID,
+		Invalid: randflake.ErrInvalidID,
 		Column:  func(id ID[K, T]) driver.Value { return int64(id.Inner()) },
 		Sources: func(id ID[K, T]) []any {
 			value := uint64(id.Inner())
@@ -94,7 +94,7 @@ func TestForms(t *testing.T) {
 		require.That(t, got == want, "%s is printed as %s", text, got)
 	}
 	for _, n := range []int{0, 7, 9} {
-		require.ErrorIs(t, new(orderID).UnmarshalBinary(make([]byte, n)), ErrInvalidID, "from %d bytes", n)
+		require.ErrorIs(t, new(orderID).UnmarshalBinary(make([]byte, n)), randflake.ErrInvalidID, "from %d bytes", n)
 	}
 }
 
@@ -118,7 +118,7 @@ func FuzzOpen(f *testing.F) {
 
 		inner, err := orders{}.Masker().Open(masked)
 		if raw >= 1<<63 {
-			require.Must(t, inner == 0 && errors.Is(err, ErrInvalidID),
+			require.Must(t, inner == 0 && errors.Is(err, randflake.ErrInvalidID),
 				"%v, which is of %d, opens to %d, %v", masked, raw, inner, err)
 			return
 		}
@@ -200,7 +200,7 @@ func TestBareJSON(t *testing.T) {
 		id := kept
 		err := id.UnmarshalJSON([]byte(row.data))
 		refused := row.want == kept && row.data != "null"
-		require.That(t, id == row.want && errors.Is(err, ErrInvalidID) == refused,
+		require.That(t, id == row.want && errors.Is(err, randflake.ErrInvalidID) == refused,
 			"%s is read as %v, %v, want %v", row.data, id, err, row.want)
 	}
 }
@@ -259,7 +259,7 @@ func testCBOR[T comparable](t *testing.T, id T, read func(to *T, data []byte) er
 	} {
 		var got T
 		err := read(&got, row.data)
-		require.That(t, got == row.want && (err == nil) == row.ok && errors.Is(err, ErrInvalidID) != row.ok,
+		require.That(t, got == row.want && (err == nil) == row.ok && errors.Is(err, randflake.ErrInvalidID) != row.ok,
 			"%s is read as the %T %v, %v", row.name, got, got, err)
 	}
 }
@@ -287,7 +287,7 @@ func testFailures[K Kind[T], T Inner](t *testing.T, id ID[K, T], masked randflak
 		for _, w := range want {
 			require.That(t, errors.Is(err, w), "%s of a %T: %v, want %v", what, id, err, w)
 		}
-		for _, other := range []error{ErrInvalidID, ErrNoCipher} {
+		for _, other := range []error{randflake.ErrInvalidID, ErrNoCipher} {
 			if errors.Is(err, other) && !slices.Contains(want, other) {
 				t.Errorf("%s of a %T: %v, which is %v, too", what, id, err, other)
 			}
@@ -338,12 +338,12 @@ func TestFailures(t *testing.T) {
 	testFailures(t, Of[Kind[sortable]](sortable(5)), 1, unset) // an interface has no zero value to ask
 
 	testFailures(t, Of[orders](sortable(-5)), orderCipher.Encrypt(1<<63), failures{
-		masking: []error{ErrInvalidID},
-		opening: []error{ErrInvalidID},
+		masking: []error{randflake.ErrInvalidID},
+		opening: []error{randflake.ErrInvalidID},
 		prints:  "randflake: invalid ID: inner value is negative]",
 	})
 
-	refused := failures{opening: []error{ErrInvalidID, errNotSmall}} // by Check
+	refused := failures{opening: []error{randflake.ErrInvalidID, errNotSmall}} // by Check
 	testFailures(t, Of[small[sortable]](999), orderCipher.Encrypt(1000), refused)
 	testFailures(t, Of[small[randflake.Raw]](999), orderCipher.Encrypt(1000), refused)
 }
@@ -389,7 +389,7 @@ func TestRefusesInner(t *testing.T) {
 		"a column":                     id.Scan(float64(inner)),
 		"a column with more":           id.Scan(string(decimal) + "x"),
 	} {
-		if id != 0 || bare != 0 || !errors.Is(err, ErrInvalidID) || leaks(err.Error(), inner) {
+		if id != 0 || bare != 0 || !errors.Is(err, randflake.ErrInvalidID) || leaks(err.Error(), inner) {
 			t.Errorf("%s is read as %d, %d, %v", name, id.Inner(), bare.Inner(), err)
 		}
 	}

@@ -26,7 +26,7 @@ func NewMasker[T Inner](secret randflake.Secret, kind string, check func(inner T
 }
 
 // Mask returns the masked form of inner. The error is ErrNoCipher if there is no cipher, or for a
-// negative value wraps ErrInvalidID.
+// negative value wraps randflake.ErrInvalidID.
 func (m *Masker[T]) Mask(inner T) (randflake.ID, error) {
 	if m == nil || m.Cipher == nil {
 		return 0, ErrNoCipher
@@ -38,7 +38,7 @@ func (m *Masker[T]) Mask(inner T) (randflake.ID, error) {
 }
 
 // Open returns the value that was masked. The error is ErrNoCipher if there is no cipher, or wraps
-// ErrInvalidID if the value is negative or Check returns an error. That error's text contains
+// randflake.ErrInvalidID if the value is negative or Check returns an error. That error's text contains
 // neither the inner value nor the text of Check's error, but [errors.Is] finds Check's error.
 func (m *Masker[T]) Open(masked randflake.ID) (T, error) {
 	if m == nil || m.Cipher == nil {

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/internal/idtext"
 	"github.com/randflake/randflake/ulid"
 )
@@ -33,7 +34,7 @@ func (id UUID[K, T]) Inner() T { return T(id) }
 // otherwise.
 func (id UUID[K, T]) IsZero() bool { return id == UUID[K, T]{} }
 
-// ParseUUID opens the text of a masked UUID, in either case. The error wraps ErrInvalidID, or is
+// ParseUUID opens the text of a masked UUID, in either case. The error wraps randflake.ErrInvalidID, or is
 // one of UUIDMasker.Open.
 func ParseUUID[K UUIDKind[T], T ~[16]byte](text string) (id UUID[K, T], err error) {
 	err = id.UnmarshalText([]byte(text))
@@ -61,7 +62,7 @@ func (id UUID[K, T]) MarshalText() ([]byte, error) {
 func (id *UUID[K, T]) UnmarshalText(text []byte) error {
 	masked, err := ulid.ParseUUID(string(text))
 	if err != nil {
-		return fmt.Errorf("%w: want the 36 characters of a UUID, got %d bytes", ErrInvalidID, len(text))
+		return fmt.Errorf("%w: want the 36 characters of a UUID, got %d bytes", randflake.ErrInvalidID, len(text))
 	}
 	inner, err := maskerOf[K]().Open(T(masked))
 	if err == nil {
@@ -80,7 +81,7 @@ func (id *UUID[K, T]) UnmarshalCBOR(data []byte) error {
 func (id *UUID[K, T]) UnmarshalYAML(unmarshal func(any) error) error {
 	var text string
 	if err := unmarshal(&text); err != nil {
-		return fmt.Errorf("%w: YAML of another kind: want the 36 characters of a UUID", ErrInvalidID)
+		return fmt.Errorf("%w: YAML of another kind: want the 36 characters of a UUID", randflake.ErrInvalidID)
 	}
 	return id.UnmarshalText([]byte(text))
 }
@@ -107,7 +108,7 @@ func (id *UUID[K, T]) UnmarshalParam(text string) error { return id.UnmarshalTex
 
 // RedisScan is UnmarshalText, for redigo, which refuses arrays otherwise.
 func (id *UUID[K, T]) RedisScan(src any) error {
-	return idtext.FromRedis(src, id.UnmarshalText, ErrInvalidID)
+	return idtext.FromRedis(src, id.UnmarshalText, randflake.ErrInvalidID)
 }
 
 // UnmarshalBinary is UnmarshalText.
@@ -125,14 +126,14 @@ func (id UUID[K, T]) Value() (driver.Value, error) { return id.inner(), nil }
 func (id UUID[K, T]) inner() string { return ulid.FormatUUID(ulid.ID(id)) }
 
 // Scan reads the inner UUID, of any version, from its text or its 16 bytes. For anything else the
-// error wraps ErrInvalidID. For a column that may be NULL use a pointer.
+// error wraps randflake.ErrInvalidID. For a column that may be NULL use a pointer.
 func (id *UUID[K, T]) Scan(src any) error {
 	if src == nil {
-		return fmt.Errorf("%w: can't scan NULL: scan into a pointer", ErrInvalidID)
+		return fmt.Errorf("%w: can't scan NULL: scan into a pointer", randflake.ErrInvalidID)
 	}
 	inner, err := scanUUID(src)
 	if err != nil {
-		return fmt.Errorf("%w: can't scan a %T: want a UUID, as text or 16 bytes", ErrInvalidID, src)
+		return fmt.Errorf("%w: can't scan a %T: want a UUID, as text or 16 bytes", randflake.ErrInvalidID, src)
 	}
 	*id = UUID[K, T](inner)
 	return nil
@@ -157,5 +158,5 @@ func scanUUID(src any) (id ulid.ID, err error) {
 	case string:
 		return ulid.ParseUUID(strings.TrimRight(v, " "))
 	}
-	return id, ErrInvalidID
+	return id, randflake.ErrInvalidID
 }

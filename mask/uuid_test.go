@@ -119,7 +119,7 @@ func uuidForms(t testing.TB) idtest.Forms[sessionID] {
 	k := idtest.Forms[sessionID]{
 		IDs:     map[string]sessionID{},
 		Parse:   ParseUUID[sessions, uuid],
-		Invalid: ErrInvalidID,
+		Invalid: randflake.ErrInvalidID,
 		Fold:    true,
 		Column:  func(id sessionID) driver.Value { return ulid.FormatUUID(ulid.ID(id.Inner())) },
 		Sources: func(id sessionID) []any {
@@ -155,7 +155,7 @@ func TestUUIDForms(t *testing.T) {
 	forms := uuidForms(t)
 	forms.Test(t)
 	for _, text := range forms.BadTexts {
-		require.ErrorIs(t, new(sessionID).UnmarshalBinary([]byte(text)), ErrInvalidID, "%q from gob", text)
+		require.ErrorIs(t, new(sessionID).UnmarshalBinary([]byte(text)), randflake.ErrInvalidID, "%q from gob", text)
 	}
 	_, urn := ParseUUID[sessions]("urn:uuid:919108f7-52d1-4320-9bac-f847db4148a8")
 	require.Contains(t, fmt.Sprint(new(sessionID).Scan(nil)), "scan into a pointer", "NULL")
@@ -212,7 +212,7 @@ func TestUUIDFailures(t *testing.T) {
 		t.Errorf("without a masker: %v", err)
 	}
 	_, err := ParseUUID[uncovered]("text")
-	require.ErrorIs(t, err, ErrInvalidID, "another text without a masker")
+	require.ErrorIs(t, err, randflake.ErrInvalidID, "another text without a masker")
 	require.Contains(t, fmt.Sprint(err), "want the 36 characters of a UUID, got 4 bytes", "another text without a masker")
 	if _, err := new(UUIDMasker[uuid]).Mask(inner); err != ErrNoCipher {
 		t.Errorf("the zero masker: error %v", err)
@@ -229,7 +229,7 @@ func TestUUIDFailures(t *testing.T) {
 
 	for name, id := range map[string]sessionID{"zero": {}, "version 4": OfUUID[sessions](masked)} {
 		_, err := id.MarshalText()
-		require.That(t, errors.Is(err, ErrInvalidID) && strings.HasPrefix(id.String(), "["),
+		require.That(t, errors.Is(err, randflake.ErrInvalidID) && strings.HasPrefix(id.String(), "["),
 			"%s: %v, %v", name, id, err)
 		column, err := id.Value()
 		var back sessionID
@@ -255,7 +255,7 @@ func TestUUIDKinds(t *testing.T) {
 		if opened, _ := sessionMasker.Open(other); opened == inner {
 			t.Errorf("%x opens to %s as another kind", other, v[0])
 		}
-		if _, err := shortLivedMasker.Open(masked); errors.Is(err, ErrInvalidID) {
+		if _, err := shortLivedMasker.Open(masked); errors.Is(err, randflake.ErrInvalidID) {
 			refused++
 		}
 	}
@@ -275,7 +275,7 @@ func TestUUIDQuery(t *testing.T) {
 		{"one", id, []string{"kept", id.String()}, nil},
 		{"a pointer", &id, []string{"kept", id.String()}, nil},
 		{"zero", sessionID{}, []string{"kept", ""}, nil},
-		{"an inner one of version 4", sessionID{6: 4 << 4, 8: 2 << 6}, []string{"kept"}, ErrInvalidID},
+		{"an inner one of version 4", sessionID{6: 4 << 4, 8: 2 << 6}, []string{"kept"}, randflake.ErrInvalidID},
 		{"no masker", OfUUID[uncovered](id.Inner()), []string{"kept"}, ErrNoCipher},
 	} {
 		query := url.Values{"id": {"kept"}}
@@ -307,7 +307,7 @@ func TestUUIDYAML(t *testing.T) {
 			return row.err
 		})
 		refused := row.want.IsZero()
-		require.That(t, id == row.want && errors.Is(err, ErrInvalidID) == refused,
+		require.That(t, id == row.want && errors.Is(err, randflake.ErrInvalidID) == refused,
 			"%q, %v is read as %v, %v", row.text, row.err, id, err)
 		if row.err != nil && strings.Contains(err.Error(), inner) {
 			t.Errorf("the error shows what was read: %v", err)
@@ -328,7 +328,7 @@ func TestUUIDConversion(t *testing.T) {
 	require.That(t, !ok, "an argument of raw SQL goes by ToDB")
 	for _, data := range []string{"", "5", "01H455VB4PEX5VSKNK084SN02Q"} {
 		var id sessionID
-		if err := id.FromDB([]byte(data)); !id.IsZero() || !errors.Is(err, ErrInvalidID) {
+		if err := id.FromDB([]byte(data)); !id.IsZero() || !errors.Is(err, randflake.ErrInvalidID) {
 			t.Errorf("%q is read as %v, %v", data, id, err)
 		}
 	}
@@ -355,7 +355,7 @@ func TestUUIDCheck(t *testing.T) {
 			continue
 		}
 		shown := ulid.FormatUUID(ulid.ID(forged))
-		require.Must(t, errors.Is(err, ErrInvalidID) && errors.Is(err, errNotSmall), "%s: %v", shown, err)
+		require.Must(t, errors.Is(err, randflake.ErrInvalidID) && errors.Is(err, errNotSmall), "%s: %v", shown, err)
 		if loud := new(loudError); errors.As(err, loud) || !strings.Contains(err.Error(), shown) {
 			t.Fatalf("%s: %v", shown, err)
 		}

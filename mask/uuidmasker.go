@@ -32,7 +32,7 @@ func NewUUIDMasker[T ~[16]byte](secret randflake.Secret, kind string, check func
 }
 
 // Mask returns the masked form of inner. The error is ErrNoCipher if there is no masker, or wraps
-// ErrInvalidID if inner is not of version 7.
+// randflake.ErrInvalidID if inner is not of version 7.
 func (m *UUIDMasker[T]) Mask(inner T) (masked T, err error) {
 	if m == nil || m.cipher == nil {
 		return T{}, ErrNoCipher
@@ -44,7 +44,7 @@ func (m *UUIDMasker[T]) Mask(inner T) (masked T, err error) {
 }
 
 // Open returns the UUID that was masked. The error is ErrNoCipher if there is no masker, or wraps
-// ErrInvalidID if masked is not of version 4 or the masker's check returns an error, as for
+// randflake.ErrInvalidID if masked is not of version 4 or the masker's check returns an error, as for
 // [Masker.Open].
 func (m *UUIDMasker[T]) Open(masked T) (inner T, err error) {
 	if m == nil || m.cipher == nil {
@@ -65,7 +65,7 @@ func (m *UUIDMasker[T]) Open(masked T) (inner T, err error) {
 // checkVersion returns an error, which does not show u, unless u has a version and the variant of RFC 9562.
 func checkVersion[T ~[16]byte](u T, version byte) error {
 	if u[6]>>4 != version || u[8]>>6 != 2 {
-		return fmt.Errorf("%w: UUID of another kind: want version %d", ErrInvalidID, version)
+		return fmt.Errorf("%w: UUID of another kind: want version %d", randflake.ErrInvalidID, version)
 	}
 	return nil
 }

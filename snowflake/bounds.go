@@ -39,21 +39,21 @@ func (l *Layout) boundsOf(lease randflake.Lease, p policy) (bounds, error) {
 		endUnit:      min(l.firstFrom(end), layoutEnd),
 		layoutEnd:    layoutEnd,
 		random:       p.random,
-		ahead:        int64(p.ahead / l.Unit()),
-		lag:          int64(max(catchUp/l.Unit(), 1)),
+		ahead:        int64(p.ahead / l.tick()),
+		lag:          int64(max(catchUp/l.tick(), 1)),
 	}
 	b.beginAt(b.firstUnit)
 	if p.stepBack {
 		b.maxRollback = l.rollback.max()
 	} else {
-		b.hold = int64((clockTolerance + l.Unit() - 1) / l.Unit())
+		b.hold = int64((clockTolerance + l.tick() - 1) / l.tick())
 	}
 	switch {
 	case b.firstUnit >= layoutEnd: // comes before the next case, which is true then, too
 		return bounds{}, fmt.Errorf("%w: start %s: %w", errInvalidLease, rfc3339(start), l.ended())
 	case b.firstUnit >= b.endUnit:
 		return bounds{}, fmt.Errorf("%w: %s to %s: want one at which a unit begins, each %s since %s",
-			errInvalidLease, rfc3339(start), rfc3339(end), l.Unit(), rfc3339(l.Epoch()))
+			errInvalidLease, rfc3339(start), rfc3339(end), l.tick(), rfc3339(l.Epoch()))
 	}
 	return b, nil
 }

@@ -126,7 +126,7 @@ func (l *Layout) Range(from, to time.Time) (first, last ID, err error) {
 	}
 	if first > last {
 		return 0, 0, fmt.Errorf("%w: times from %s to before %s: want the start of a unit of %s among them",
-			errInvalidID, rfc3339(from), rfc3339(to), l.Unit())
+			errInvalidID, rfc3339(from), rfc3339(to), l.tick())
 	}
 	return first, last, nil
 }

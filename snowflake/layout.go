@@ -72,8 +72,8 @@ func (l *Layout) Name() string { return l.name }
 // Epoch returns the time that a time part of zero stands for, in UTC.
 func (l *Layout) Epoch() time.Time { return time.UnixMilli(l.epoch).UTC() }
 
-// Unit returns the length of a unit of time, in whole milliseconds.
-func (l *Layout) Unit() time.Duration { return time.Duration(l.unit) * time.Millisecond }
+// tick returns the length of a unit of time, in whole milliseconds.
+func (l *Layout) tick() time.Duration { return time.Duration(l.unit) * time.Millisecond }
 
 // Parts returns the parts from high to low.
 func (l *Layout) Parts() []Part { return slices.Clone(l.parts) }

@@ -235,7 +235,7 @@ func randomFields(l *Layout) (Fields, ID) {
 		fmt.Fprintf(&digits, "%0*b", f.Bits, value)
 		switch f.Name {
 		case "time":
-			p.Time = time.UnixMilli(l.Epoch().UnixMilli() + int64(value)*l.Unit().Milliseconds()).UTC()
+			p.Time = time.UnixMilli(l.Epoch().UnixMilli() + int64(value)*l.tick().Milliseconds()).UTC()
 		case "rollback":
 			p.Rollback = value
 		case "sequence":
@@ -275,8 +275,8 @@ func TestParseLayout(t *testing.T) {
 	l, err := ParseLayout(text)
 	require.NoError(t, err)
 	epoch := time.Date(2020, 2, 29, 0, 2, 3, 4e6, time.UTC)
-	if l.Name() != "mine" || l.Epoch() != epoch || l.Unit() != 90*time.Minute+1500*time.Millisecond {
-		t.Errorf("name %s, epoch %v, unit %v", l.Name(), l.Epoch(), l.Unit())
+	if l.Name() != "mine" || l.Epoch() != epoch || l.tick() != 90*time.Minute+1500*time.Millisecond {
+		t.Errorf("name %s, epoch %v, unit %v", l.Name(), l.Epoch(), l.tick())
 	}
 	if l.bits() != 41 || l.Workers() != 1<<7 {
 		t.Errorf("%d bits, %d workers, want 41 and 128", l.bits(), l.Workers())

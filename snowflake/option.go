@@ -124,8 +124,8 @@ func RandomStart() Option {
 // check returns an error that wraps randflake.ErrInvalidOption if a policy does not fit a layout.
 func (p policy) check(l *Layout) error {
 	switch {
-	case p.ahead > 0 && p.ahead < l.Unit():
-		return invalidOption("RunAhead", p.ahead, fmt.Sprintf("0 or at least %s, the unit of layout %s", l.Unit(), l.name))
+	case p.ahead > 0 && p.ahead < l.tick():
+		return invalidOption("RunAhead", p.ahead, fmt.Sprintf("0 or at least %s, the unit of layout %s", l.tick(), l.name))
 	case p.stepBack && l.rollback.bits == 0:
 		return invalidOption("StepBack", l, "a layout with a rollback part")
 	}

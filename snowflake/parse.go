@@ -11,7 +11,7 @@ import (
 // 2010-11-04T01:42:54.657Z": the name, the parts from high to low with their bits, the unit as
 // time.Duration prints it, and the epoch in UTC.
 func (l *Layout) String() string {
-	return fmt.Sprintf("%s: %s; %s since %s", l.name, textOf(l.parts), l.Unit(), rfc3339(l.Epoch()))
+	return fmt.Sprintf("%s: %s; %s since %s", l.name, textOf(l.parts), l.tick(), rfc3339(l.Epoch()))
 }
 
 // ParseLayout returns the preset that text names, such as "twitter", or the layout that text

@@ -19,11 +19,11 @@ var (
 	// millisecond of 48 bits.
 	ErrTime = errors.New("ulid: time is outside of a ULID's 48 bits")
 
-	// ErrInvalidID says that a text, bytes or a column's value are not an ID, or a text not a UUID.
-	ErrInvalidID = alike.Error("ulid: invalid ID", randflake.ErrInvalidID)
+	// errInvalidID says that a text, bytes or a column's value are not an ID, or a text not a UUID.
+	errInvalidID = alike.Error("ulid: invalid ID", randflake.ErrInvalidID)
 
-	// ErrInvalidOption says that an option can't be used; the error that wraps it says why.
-	ErrInvalidOption = alike.Error("ulid: invalid option", randflake.ErrInvalidOption)
+	// errInvalidOption says that an option can't be used; the error that wraps it says why.
+	errInvalidOption = alike.Error("ulid: invalid option", randflake.ErrInvalidOption)
 )
 
 // A Generator makes ULIDs. It is safe for concurrent use and must not be copied. The package comment
@@ -46,7 +46,7 @@ type Option struct{ set func(*Generator) error }
 func WithClock(now func() time.Time) Option {
 	return Option{func(g *Generator) error {
 		if now == nil {
-			return fmt.Errorf("%w: clock is nil: leave WithClock out for the system's", ErrInvalidOption)
+			return fmt.Errorf("%w: clock is nil: leave WithClock out for the system's", errInvalidOption)
 		}
 		g.now = now
 		return nil
@@ -73,7 +73,7 @@ func Version7() Option {
 }
 
 // New returns a generator. It takes about 600 bytes for each call at a time. If an option can't be used, the
-// error wraps ErrInvalidOption; without options there is no error.
+// error wraps randflake.ErrInvalidOption; without options there is no error.
 func New(options ...Option) (*Generator, error) {
 	return newGenerator(func(p []byte) { rand.Read(p) }, options...)
 }
@@ -82,7 +82,7 @@ func newGenerator(random func([]byte), options ...Option) (*Generator, error) {
 	g := &Generator{now: coarse.OfBubble()} // nil, but in a bubble of testing/synctest
 	for i, option := range options {
 		if option.set == nil {
-			return nil, fmt.Errorf("%w: option %d is the zero Option: leave it out", ErrInvalidOption, i+1)
+			return nil, fmt.Errorf("%w: option %d is the zero Option: leave it out", errInvalidOption, i+1)
 		}
 		if err := option.set(g); err != nil {
 			return nil, err

@@ -176,7 +176,7 @@ func TestNewRefuses(t *testing.T) {
 		"option 2 is the zero Option": {Strict(), {}},
 		"clock is nil":                {WithClock(nil)},
 	} {
-		if g, err := New(options...); g != nil || !errors.Is(err, ErrInvalidOption) ||
+		if g, err := New(options...); g != nil || !errors.Is(err, errInvalidOption) ||
 			!errors.Is(err, randflake.ErrInvalidOption) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, %v, want an error that says %s", g, err, want)
 		}

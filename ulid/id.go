@@ -21,16 +21,13 @@ type ID [16]byte
 // Compare returns -1 if id sorts before other, 0 if they are equal, and +1 otherwise.
 func (id ID) Compare(other ID) int { return bytes.Compare(id[:], other[:]) }
 
-// AppendBinary appends the ID's 16 bytes to b. Its error is always nil.
-func (id ID) AppendBinary(b []byte) ([]byte, error) { return append(b, id[:]...), nil }
-
 // MarshalBinary returns the ID's 16 bytes.
 func (id ID) MarshalBinary() ([]byte, error) { return id[:], nil }
 
 // UnmarshalBinary reads what MarshalBinary wrote.
 func (id *ID) UnmarshalBinary(data []byte) error {
 	if len(data) != len(id) {
-		return fmt.Errorf("%w: want 16 bytes, got %d", ErrInvalidID, len(data))
+		return fmt.Errorf("%w: want 16 bytes, got %d", errInvalidID, len(data))
 	}
 	*id = ID(data)
 	return nil
@@ -42,7 +39,7 @@ func (id ID) Value() (driver.Value, error) { return id[:], nil }
 
 // Scan reads 16 bytes, the text form of an ID, or the text form of a UUID, which drivers return for
 // a column of UUIDs. It distinguishes them by their lengths, without trailing blanks of a CHAR. For
-// anything else the error wraps ErrInvalidID. For a column that may be NULL use a pointer.
+// anything else the error wraps randflake.ErrInvalidID. For a column that may be NULL use a pointer.
 func (id *ID) Scan(src any) error {
 	switch v := src.(type) {
 	case []byte:
@@ -53,9 +50,9 @@ func (id *ID) Scan(src any) error {
 	case string:
 		return id.scanText(v)
 	case nil:
-		return fmt.Errorf("%w: can't scan NULL: scan into a pointer", ErrInvalidID)
+		return fmt.Errorf("%w: can't scan NULL: scan into a pointer", errInvalidID)
 	}
-	return fmt.Errorf("%w: can't scan a %T: want 16 bytes, 26 characters or a UUID's 36", ErrInvalidID, src)
+	return fmt.Errorf("%w: can't scan a %T: want 16 bytes, 26 characters or a UUID's 36", errInvalidID, src)
 }
 
 // ToDB returns the bytes that Value returns, for xorm, which would store the JSON form. It is a method of pointers as
@@ -136,7 +133,7 @@ var values = func() [256]byte {
 
 // Parse reads the text form of an ID, in upper or lower case, as the specification has it; String
 // returns upper case. For hyphens, the letters I, L, O and U, and values of more than 128 bits the
-// error wraps ErrInvalidID.
+// error wraps randflake.ErrInvalidID.
 func Parse(text string) (ID, error) {
 	if len(text) != textSize {
 		return ID{}, refusal(text)
@@ -163,15 +160,15 @@ func Parse(text string) (ID, error) {
 // refusal returns what is wrong with a text that Parse refuses.
 func refusal(text string) error {
 	if len(text) != textSize {
-		return fmt.Errorf("%w: %.64q: want %d digits, got %d bytes", ErrInvalidID, text, textSize, len(text))
+		return fmt.Errorf("%w: %.64q: want %d digits, got %d bytes", errInvalidID, text, textSize, len(text))
 	}
 	for i := range len(text) {
 		if values[text[i]] == idtext.None {
 			return fmt.Errorf("%w: %q: character %d is not a digit of Crockford's base32 (0-9, A-Z without I, L, O, U)",
-				ErrInvalidID, text, i+1)
+				errInvalidID, text, i+1)
 		}
 	}
-	return fmt.Errorf("%w: %q is more than 128 bits: the first digit is at most 7", ErrInvalidID, text)
+	return fmt.Errorf("%w: %q is more than 128 bits: the first digit is at most 7", errInvalidID, text)
 }
 
 // MustParse is Parse for constants and tests: it panics with Parse's error.
@@ -216,7 +213,7 @@ func (id *ID) UnmarshalText(text []byte) error {
 func (id *ID) UnmarshalParam(text string) error { return id.UnmarshalText([]byte(text)) }
 
 // RedisScan is UnmarshalText, for redigo, which refuses arrays otherwise.
-func (id *ID) RedisScan(src any) error { return idtext.FromRedis(src, id.UnmarshalText, ErrInvalidID) }
+func (id *ID) RedisScan(src any) error { return idtext.FromRedis(src, id.UnmarshalText, errInvalidID) }
 
 // EncodeValues adds the text form to a query, for go-querystring, which would add 16 numbers. Of the
 // zero ID, which is what it passes for a nil pointer, it adds "".
@@ -297,10 +294,10 @@ var hexValues = func() [256]byte {
 // ParseUUID reads what FormatUUID wrote, also in upper case: 36 characters, with hyphens, and
 // nothing around them. It takes the 128 bits of a UUID of any version, but only those of version 7
 // have a ULID's time: both begin with 48 bits of Unix milliseconds (RFC 9562, section 5.7). The
-// Time of any other one means nothing. The error wraps ErrInvalidID.
+// Time of any other one means nothing. The error wraps randflake.ErrInvalidID.
 func ParseUUID(text string) (ID, error) {
 	invalid := func(why string) (ID, error) {
-		return ID{}, fmt.Errorf("%w: %.64q: %s", ErrInvalidID, text, why)
+		return ID{}, fmt.Errorf("%w: %.64q: %s", errInvalidID, text, why)
 	}
 	if len(text) != uuidSize {
 		return invalid(fmt.Sprintf("%d bytes, want a UUID's %d", len(text), uuidSize))

@@ -21,7 +21,7 @@ import (
 func kind() idtest.Forms[ID] {
 	const text = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
 	k := idtest.Forms[ID]{
-		IDs: map[string]ID{}, Parse: Parse, Must: MustParse, Invalid: ErrInvalidID, Fold: true,
+		IDs: map[string]ID{}, Parse: Parse, Must: MustParse, Invalid: errInvalidID, Fold: true,
 		Column: func(id ID) driver.Value { return id[:] },
 		Sources: func(id ID) []any {
 			return []any{id.String() + "      ", fmt.Appendf(nil, "%-36s", id), FormatUUID(id) + " ", id.String(),
@@ -53,7 +53,7 @@ var _ encoding.TextAppender = TextID{} // as an ID
 func TestKind(t *testing.T) {
 	k := kind()
 	k.Test(t)
-	asText := idtest.Forms[TextID]{IDs: map[string]TextID{}, Invalid: ErrInvalidID, BadTexts: k.BadTexts,
+	asText := idtest.Forms[TextID]{IDs: map[string]TextID{}, Invalid: errInvalidID, BadTexts: k.BadTexts,
 		BadJSON: k.BadJSON, BadColumns: k.BadColumns,
 		Parse:   func(text string) (TextID, error) { id, err := Parse(text); return TextID(id), err },
 		Column:  func(id TextID) driver.Value { return id.String() },
@@ -62,15 +62,15 @@ func TestKind(t *testing.T) {
 	for text, id := range k.IDs {
 		asText.IDs[text] = TextID(id)
 		var lower ID
-		bytes, _ := id.AppendBinary([]byte{1})
+		bytes, _ := id.MarshalBinary()
 		if composed, err := Compose(Inspect(id)); composed != id || err != nil ||
-			lower.UnmarshalText([]byte(strings.ToLower(text))) != nil || lower != id || string(bytes) != "\x01"+string(id[:]) {
+			lower.UnmarshalText([]byte(strings.ToLower(text))) != nil || lower != id || string(bytes) != string(id[:]) {
 			t.Errorf("%s: composed as %v, %v; in lower case %v; in binary %x", text, composed, err, lower, bytes)
 		}
 	}
 	asText.Test(t)
 	id := ID{7: 7}
-	if err := id.UnmarshalBinary(make([]byte, 15)); !errors.Is(err, ErrInvalidID) || id != (ID{7: 7}) {
+	if err := id.UnmarshalBinary(make([]byte, 15)); !errors.Is(err, errInvalidID) || id != (ID{7: 7}) {
 		t.Errorf("15 bytes: %v, %v", id, err)
 	}
 	a, b := MustParse("00000000000000000000000009"), MustParse("0000000000000000000000000A")
@@ -130,7 +130,7 @@ func FuzzParseUUID(f *testing.F) {
 		id, err := ParseUUID(text)
 		switch {
 		case err != nil:
-			require.That(t, errors.Is(err, ErrInvalidID) && id == (ID{}) && len(err.Error()) <= 500,
+			require.That(t, errors.Is(err, errInvalidID) && id == (ID{}) && len(err.Error()) <= 500,
 				"%q is %v, %v", text, id, err)
 		case FormatUUID(id) != strings.ToLower(text):
 			t.Errorf("%q is %v, which is %s", text, id, FormatUUID(id))
@@ -159,14 +159,14 @@ func TestUUIDText(t *testing.T) {
 	}
 	for _, text := range badUUIDs {
 		id, err := ParseUUID(text)
-		require.That(t, errors.Is(err, ErrInvalidID) && id == (ID{}) && len(err.Error()) <= 200,
-			"%q is %v, %v, want ErrInvalidID", text, id, err)
+		require.That(t, errors.Is(err, errInvalidID) && id == (ID{}) && len(err.Error()) <= 200,
+			"%q is %v, %v, want errInvalidID", text, id, err)
 	}
 	for i := range goodUUID { // any other character, at each place
 		text := []byte(goodUUID)
 		for _, text[i] = range []byte{'g', 'G', '_', ' ', 0, '/', ':', '@', 0x80} {
-			if id, err := ParseUUID(string(text)); !errors.Is(err, ErrInvalidID) || id != (ID{}) {
-				t.Errorf("%q is %v, %v, want ErrInvalidID", text, id, err)
+			if id, err := ParseUUID(string(text)); !errors.Is(err, errInvalidID) || id != (ID{}) {
+				t.Errorf("%q is %v, %v, want errInvalidID", text, id, err)
 			}
 		}
 	}

@@ -14,8 +14,8 @@ var (
 	// ErrInvalidPattern says that a pattern can't be used.
 	ErrInvalidPattern = errors.New("numbers: invalid pattern")
 
-	// ErrInvalidOption says that a name or an option can't be used.
-	ErrInvalidOption = alike.Error("numbers: invalid option", randflake.ErrInvalidOption)
+	// errInvalidOption says that a name or an option can't be used.
+	errInvalidOption = alike.Error("numbers: invalid option", randflake.ErrInvalidOption)
 
 	// ErrInvalidNumber says that a text is not a number of the format, or that no number has the
 	// given parts.

@@ -46,13 +46,13 @@ const longestPattern = 1000 // bytes
 // NewFormat returns the format of the numbers called name. A name has up to 57 lower-case letters,
 // digits, and "/", "-", "_" and "." between them, as that of a counter. A pattern is as the package
 // documentation describes, and has up to 1,000 bytes. The error wraps [ErrInvalidPattern] or
-// [ErrInvalidOption]. If the width is too small for encryption, it also wraps
+// randflake.ErrInvalidOption. If the width is too small for encryption, it also wraps
 // [ff1.ErrInvalidDomain].
 func NewFormat(name, pattern string, options ...Option) (*Format, error) {
 	if !seriesName.MatchString(name) {
 		return nil, fmt.Errorf("%w: name %.80q: "+
 			"want up to 57 of a-z, 0-9, /, -, _ and ., first and last a letter or digit",
-			ErrInvalidOption, name)
+			errInvalidOption, name)
 	}
 	if len(pattern) > longestPattern {
 		return nil, fmt.Errorf("%w: %+.40q and more: want at most %d bytes",
@@ -70,7 +70,7 @@ func NewFormat(name, pattern string, options ...Option) (*Format, error) {
 	}
 	for i, option := range options {
 		if option.set == nil {
-			return nil, fmt.Errorf("%w: option %d is the zero Option: leave it out", ErrInvalidOption, i+1)
+			return nil, fmt.Errorf("%w: option %d is the zero Option: leave it out", errInvalidOption, i+1)
 		}
 		if err := option.set(&f.settings); err != nil {
 			return nil, err

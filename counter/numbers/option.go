@@ -32,7 +32,7 @@ func WithPeriod(p Period) Option {
 		if !p.valid() {
 			return fmt.Errorf("%w: %v: "+
 				"want Forever, Year, FiscalYear(time.April) or such, Quarter, Month, Week or Day",
-				ErrInvalidOption, p)
+				errInvalidOption, p)
 		}
 		s.period = p
 		return nil
@@ -45,9 +45,9 @@ func WithLocation(zone *time.Location) Option {
 	return Option{func(s *settings) error {
 		switch {
 		case zone == nil:
-			return fmt.Errorf("%w: location is nil: leave WithLocation out for UTC", ErrInvalidOption)
+			return fmt.Errorf("%w: location is nil: leave WithLocation out for UTC", errInvalidOption)
 		case zone.String() == time.Local.String():
-			return fmt.Errorf("%w: location is time.Local: want one of time.LoadLocation", ErrInvalidOption)
+			return fmt.Errorf("%w: location is time.Local: want one of time.LoadLocation", errInvalidOption)
 		}
 		s.zone = zone
 		return nil
@@ -60,7 +60,7 @@ func WithLocation(zone *time.Location) Option {
 func Encrypted(secret randflake.Secret) Option {
 	return Option{func(s *settings) error {
 		if secret.IsZero() {
-			return fmt.Errorf("%w: secret is not set", ErrInvalidOption)
+			return fmt.Errorf("%w: secret is not set", errInvalidOption)
 		}
 		s.block = hidden.AES(hidden.Key(secret.Derive("numbers FF1-AES-128", 1)))
 		return nil
@@ -83,7 +83,7 @@ func WithCounter(config counter.Config, options ...counter.Option) Option {
 func WithClock(clock func() time.Time) Option {
 	return Option{func(s *settings) error {
 		if clock == nil {
-			return fmt.Errorf("%w: clock is nil", ErrInvalidOption)
+			return fmt.Errorf("%w: clock is nil", errInvalidOption)
 		}
 		s.clock = clock
 		return nil

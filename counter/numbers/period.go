@@ -77,7 +77,7 @@ func ParsePeriod(text string) (Period, error) {
 	}
 	return 0, fmt.Errorf("%w: period %.80q: "+
 		"want day, week, month, quarter, year, or fiscal year from April on, or such",
-		ErrInvalidOption, text)
+		errInvalidOption, text)
 }
 
 // At returns the period that contains t in a zone, as counters have it. For Forever that is the

@@ -110,7 +110,7 @@ func TestParsePeriod(t *testing.T) {
 		require.Gives(t, p, "%v is read as", p)(ParsePeriod(p.String()))
 	}
 	for _, text := range []string{"", "forever", "Period(6)", "Day", "fiscal year", "fiscal year from %!Month(13) on"} {
-		require.Refuses(t, ErrInvalidOption, "%q", text)(ParsePeriod(text))
+		require.Refuses(t, errInvalidOption, "%q", text)(ParsePeriod(text))
 	}
 }
 

@@ -63,12 +63,12 @@ func Open(
 		return nil, err
 	}
 	if counters == nil {
-		return nil, fmt.Errorf("%w: counters are nil: want counter.From(space)", ErrInvalidOption)
+		return nil, fmt.Errorf("%w: counters are nil: want counter.From(space)", errInvalidOption)
 	}
 	if c := f.settings.config; c.End != 0 || c.Check != "" || c.Start > f.pattern.last {
 		return nil, fmt.Errorf("%w: counter from %d to %d of check value %.80q: "+
 			"want neither an end nor a check value, which %q gives it, and a start up to %d",
-			ErrInvalidOption, c.Start, c.End, c.Check, f.patternText, f.pattern.last)
+			errInvalidOption, c.Start, c.End, c.Check, f.patternText, f.pattern.last)
 	}
 	s := &Series{
 		Format:   f,

@@ -273,7 +273,7 @@ func TestWaitsForService(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(midnight.Add(-time.Hour)))
 		w := newTestbed(midnight.Add(-time.Hour))
-		s, err := Open(t.Context(), counter.From(late{w.counters(t)}), "orders", dated, oneByOne)
+		s, err := Open(t.Context(), counter.From(late{w.counters(t).Source()}), "orders", dated, oneByOne)
 		require.NoError(t, err)
 		defer s.Close()
 		time.Sleep(time.Hour)
@@ -341,7 +341,7 @@ func TestAfterLoss(t *testing.T) {
 	w.Restore(backup)
 	w.set(w.now().Add(10 * time.Minute))
 	require.Refuses(t, lease.ErrCounter, "today")(again())
-	require.NoError(t, w.counters(t).SetCounter(t.Context(), "orders", 136))
+	require.NoError(t, w.counters(t).Source().SetCounter(t.Context(), "orders", 136))
 	set, err := again()
 	require.NoError(t, err)
 	defer set.Close()
@@ -395,7 +395,7 @@ func TestStoreAway(t *testing.T) {
 func TestOpenRefuses(t *testing.T) {
 	w := newTestbed(midnight)
 	counters := w.counters(t)
-	require.Refuses(t, ErrInvalidOption, "no counters")(Open(t.Context(), nil, "orders", dated))
+	require.Refuses(t, errInvalidOption, "no counters")(Open(t.Context(), nil, "orders", dated))
 	far := WithClock(func() time.Time { return time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC) })
 	require.Refuses(t, ErrInvalidNumber, "in the year 10000")(Open(t.Context(), counters, "orders", dated, far))
 	for _, c := range []struct {
@@ -404,13 +404,13 @@ func TestOpenRefuses(t *testing.T) {
 		err     error
 	}{
 		{"ORD", counter.Config{}, ErrInvalidPattern},
-		{dated, counter.Config{End: 5}, ErrInvalidOption},
-		{dated, counter.Config{Check: "aa"}, ErrInvalidOption},
-		{"{n:1}", counter.Config{Start: 10}, ErrInvalidOption},
+		{dated, counter.Config{End: 5}, errInvalidOption},
+		{dated, counter.Config{Check: "aa"}, errInvalidOption},
+		{"{n:1}", counter.Config{Start: 10}, errInvalidOption},
 		{dated, counter.Config{Start: -1}, lease.ErrInvalid},
 		{dated, counter.Config{Start: 3, Step: 5}, nil},
-		{dated, counter.Config{}, counter.ErrMismatch},
-		{"{date:2006-01-02}#{n:7}", counter.Config{Start: 3, Step: 5}, counter.ErrMismatch},
+		{dated, counter.Config{}, lease.ErrMismatch},
+		{"{date:2006-01-02}#{n:7}", counter.Config{Start: 3, Step: 5}, lease.ErrMismatch},
 	} {
 		s, err := Open(t.Context(), counters, "orders", c.pattern, WithClock(w.now), WithCounter(c.config, quiet))
 		require.ErrorIs(t, err, c.err, "%s, %+v", c.pattern, c.config)
@@ -438,32 +438,32 @@ func TestMustNotChange(t *testing.T) {
 		"nothing":           {pattern, nil, "", nil, nil},
 		"a prefix":          {"BC {date:2006-01-02}-{n:6}", nil, "", nil, nil},
 		"marks in the date": {"A{date:2006.01/02}-{n:6}", nil, "", nil, nil},
-		"month to day":      {pattern, nil, "", with(WithPeriod(Month)), counter.ErrMismatch},
-		"day to month":      {pattern, with(WithPeriod(Month)), "", nil, counter.ErrMismatch},
-		"day to never":      {pattern, with(WithPeriod(Forever)), "", nil, counter.ErrMismatch},
-		"never to day":      {pattern, nil, "", with(WithPeriod(Forever)), counter.ErrMismatch},
+		"month to day":      {pattern, nil, "", with(WithPeriod(Month)), lease.ErrMismatch},
+		"day to month":      {pattern, with(WithPeriod(Month)), "", nil, lease.ErrMismatch},
+		"day to never":      {pattern, with(WithPeriod(Forever)), "", nil, lease.ErrMismatch},
+		"never to day":      {pattern, nil, "", with(WithPeriod(Forever)), lease.ErrMismatch},
 		"April to May": {pattern, with(WithPeriod(FiscalYear(time.May))), "", with(WithPeriod(FiscalYear(time.April))),
-			counter.ErrMismatch},
-		"the zone":            {pattern, with(WithLocation(zoneOf(t, "Asia/Tokyo"))), "", nil, counter.ErrMismatch},
-		"the secret":          {pattern, with(Encrypted(other)), "", with(Encrypted(secret)), counter.ErrMismatch},
-		"encrypted":           {pattern, with(Encrypted(secret)), "", nil, counter.ErrMismatch},
-		"plain":               {pattern, nil, "", with(Encrypted(secret)), counter.ErrMismatch},
+			lease.ErrMismatch},
+		"the zone":            {pattern, with(WithLocation(zoneOf(t, "Asia/Tokyo"))), "", nil, lease.ErrMismatch},
+		"the secret":          {pattern, with(Encrypted(other)), "", with(Encrypted(secret)), lease.ErrMismatch},
+		"encrypted":           {pattern, with(Encrypted(secret)), "", nil, lease.ErrMismatch},
+		"plain":               {pattern, nil, "", with(Encrypted(secret)), lease.ErrMismatch},
 		"a prefix of letters": {"BC-{n}", nil, "A-{n}", nil, nil},
 		"a year before it":    {"2027-{n}", nil, "2026-{n}", nil, nil},
 		"a longer prefix":     {"2026{n:6}", nil, "A{n:6}", nil, nil},
-		"a prefix of digits":  {"{n}", nil, "2026{n}", nil, counter.ErrMismatch},   // 5 was 20265, as 20265 is now
-		"digits behind":       {"{n:6}1", nil, "1{n:6}", nil, counter.ErrMismatch}, // 21 was 1000021, as 100002 is now
-		"letters behind":      {"{n:6:crockford}A", nil, "A{n:6:crockford}", nil, counter.ErrMismatch},
-		"no check":            {"{n}", nil, "{n}{check:mod97-10}", nil, counter.ErrMismatch},
-		"no check, with 12":   {"12{n:6}", nil, "{n:6}{check:mod97-10}", nil, counter.ErrMismatch},
-		"the width":           {"A{date:2006-01-02}-{n:7}", nil, "", nil, counter.ErrMismatch},
-		"the alphabet":        {"A{date:2006-01-02}-{n:6:consonants}", nil, "", nil, counter.ErrMismatch},
-		"digits of no number": {"{date:2006}3{n:2:abcdefghij}", nil, "2{date:2006}{n:2:abcdefghij}", nil, counter.ErrMismatch}, // 22023ab was in 2023
-		"order of fields":     {"A{n:6}-{date:2006-01-02}", nil, "", nil, counter.ErrMismatch},
-		"order within a date": {"{date:020106}{n:6}", nil, "{date:060102}{n:6}", nil, counter.ErrMismatch},
-		"period for date":     {"{period}{n:6}", with(WithPeriod(Day)), "{date:2006-01-02}{n:6}", nil, counter.ErrMismatch},
-		"the start":           {pattern, with(WithCounter(counter.Config{Start: 2})), "", nil, counter.ErrMismatch},
-		"the step":            {pattern, with(WithCounter(counter.Config{Step: 2})), "", nil, counter.ErrMismatch},
+		"a prefix of digits":  {"{n}", nil, "2026{n}", nil, lease.ErrMismatch},   // 5 was 20265, as 20265 is now
+		"digits behind":       {"{n:6}1", nil, "1{n:6}", nil, lease.ErrMismatch}, // 21 was 1000021, as 100002 is now
+		"letters behind":      {"{n:6:crockford}A", nil, "A{n:6:crockford}", nil, lease.ErrMismatch},
+		"no check":            {"{n}", nil, "{n}{check:mod97-10}", nil, lease.ErrMismatch},
+		"no check, with 12":   {"12{n:6}", nil, "{n:6}{check:mod97-10}", nil, lease.ErrMismatch},
+		"the width":           {"A{date:2006-01-02}-{n:7}", nil, "", nil, lease.ErrMismatch},
+		"the alphabet":        {"A{date:2006-01-02}-{n:6:consonants}", nil, "", nil, lease.ErrMismatch},
+		"digits of no number": {"{date:2006}3{n:2:abcdefghij}", nil, "2{date:2006}{n:2:abcdefghij}", nil, lease.ErrMismatch}, // 22023ab was in 2023
+		"order of fields":     {"A{n:6}-{date:2006-01-02}", nil, "", nil, lease.ErrMismatch},
+		"order within a date": {"{date:020106}{n:6}", nil, "{date:060102}{n:6}", nil, lease.ErrMismatch},
+		"period for date":     {"{period}{n:6}", with(WithPeriod(Day)), "{date:2006-01-02}{n:6}", nil, lease.ErrMismatch},
+		"the start":           {pattern, with(WithCounter(counter.Config{Start: 2})), "", nil, lease.ErrMismatch},
+		"the step":            {pattern, with(WithCounter(counter.Config{Step: 2})), "", nil, lease.ErrMismatch},
 	} {
 		w := newTestbed(midnight)
 		if c.before == "" {
@@ -491,11 +491,11 @@ func TestPlainCounter(t *testing.T) {
 	for _, pattern := range []string{dated, "{n}", "{date:2006}-{n}"} {
 		from1000 := WithCounter(counter.Config{Start: 1000}, quiet)
 		s, err := Open(t.Context(), counters, "plain", pattern, WithClock(w.now), from1000)
-		require.That(t, errors.Is(err, counter.ErrMismatch) && s == nil, "%s: %v", pattern, err)
+		require.That(t, errors.Is(err, lease.ErrMismatch) && s == nil, "%s: %v", pattern, err)
 	}
 	require.Gives(t, int64(1000), "the plain counter")(plain.Next(t.Context()))
 	s := w.series(t, dated)
-	if c, err := counters.Open(t.Context(), "orders"); !errors.Is(err, counter.ErrMismatch) || c != nil {
+	if c, err := counters.Open(t.Context(), "orders"); !errors.Is(err, lease.ErrMismatch) || c != nil {
 		t.Errorf("a series as a plain counter: %v", err)
 	}
 	if n := w.next(t, s); n.N != 1 {

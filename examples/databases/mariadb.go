@@ -29,7 +29,7 @@ func useSecretInMariaDB(ctx context.Context, conn *sql.Conn, secret randflake.Se
 		"USE ids",
 		"CREATE TEMPORARY TABLE given (secret CHAR(32))",
 		"LOAD DATA LOCAL INFILE 'Reader::secret' INTO TABLE given",
-		"SET @randflake_key = (SELECT randflake_keys(secret) FROM given)",
+		"SET @randflake_key = (SELECT randflake_key_of(secret) FROM given)",
 		"DROP TEMPORARY TABLE given",
 	} {
 		if _, err := conn.ExecContext(ctx, statement); err != nil {

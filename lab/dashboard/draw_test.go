@@ -142,7 +142,7 @@ func picture(both [2]*process) string {
 	for i, p := range []panel{
 		{"IDs made", "", instances, rate("ids_made_total")},
 		{"IDs refused, and calls that waited", "", [2]string{"refused", "waited"}, func(line, i int) float64 {
-			name := []string{"ids_refused_total", "ids_waits_total"}[line]
+			name := []string{"id_refusals_total", "id_waits_total"}[line]
 			return rate(name)(0, i) + rate(name)(1, i)
 		}},
 		{"Time left of the leases", " min", instances, func(line, i int) float64 {
@@ -151,9 +151,9 @@ func picture(both [2]*process) string {
 		}},
 		{"Failures", "", instances, func(line, i int) float64 { return both[line].since(i, 10, "lease_failures_total") }},
 		{"Healthy generators", "", instances, gauge("lease_healthy")},
-		{"Numbers of counters", "", counters, rate("counter_issued_total")},
-		{"Numbers left in memory", "", counters, gauge("counter_held")},
-		{"Counters that get no numbers", "", counters, gauge("counter_failing")},
+		{"Numbers of counters", "", counters, rate("numbers_issued_total")},
+		{"Numbers left in memory", "", counters, gauge("numbers_held")},
+		{"Healthy counters", "", counters, gauge("counter_healthy")},
 	} {
 		p.draw(&b, 10+425*(i%2), 10+157*(i/2))
 	}

@@ -89,7 +89,7 @@ func TestTLS(t *testing.T) {
 	cluster := startCluster(t, 1, &etcdtest.TLS{Cert: serverCert, Key: serverKey, CA: clientCert})
 
 	base := "etcds://" + cluster.Hosts() + "/?prefix=/x/"
-	known, proof := "&ca="+serverCert, "&cert="+clientCert+"&key="+clientKey
+	known, proof := "&ca="+serverCert, "&certificate="+clientCert+"&key="+clientKey
 	if err := create(t.Context(), base+known+proof, "a"); err != nil {
 		t.Error(err)
 	}
@@ -99,7 +99,7 @@ func TestTLS(t *testing.T) {
 		"unknown authority":           {base + proof, "x509"},
 		"wrong authority":             {base + "&ca=" + otherCert + proof, "x509"},
 		"no client certificate":       {base + known, ""},
-		"client of a stranger":        {base + known + "&cert=" + otherCert + "&key=" + otherKey, ""},
+		"client of a stranger":        {base + known + "&certificate=" + otherCert + "&key=" + otherKey, ""},
 		"no TLS where the server has": {"etcd://" + cluster.Hosts(), ""},
 	} {
 		wg.Go(func() {

@@ -9,7 +9,8 @@
 //
 //	prefix         what the keys begin with, up to a slash at its end; /randflake/ by default
 //	ca             PEM file of the authorities for the servers, in place of the system's
-//	cert, key      PEM files with the client's certificate and key
+//	certificate    PEM file with the client's certificate
+//	key            PEM file with its key
 //	dial-timeout   how long to wait for a connection; 5s by default
 //
 // # Calls

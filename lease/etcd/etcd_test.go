@@ -171,7 +171,7 @@ func TestBadURL(t *testing.T) {
 			"etcd://a/?prefx=/x/":                     "prefx",
 			"etcd://a/?dial-timeout=5":                "dial-timeout",
 			"etcd://a/?ca=/x.pem":                     "etcds://",
-			"etcds://a/?cert=/x.pem":                  "/x.pem",
+			"etcds://a/?certificate=/x.pem":           "/x.pem",
 			"etcds://a/?ca=/does/not/exist":           "/does/not/exist",
 			"etcd://a/#x":                             "parameters",
 			"etcd://zqxj@a":                           "password",

@@ -136,13 +136,13 @@ func configure(query url.Values, secure bool) (c clientv3.Config, prefix string,
 	if secure {
 		files := transport.TLSInfo{
 			TrustedCAFile: storeurl.Take(query, "ca"),
-			CertFile:      storeurl.Take(query, "cert"),
+			CertFile:      storeurl.Take(query, "certificate"),
 			KeyFile:       storeurl.Take(query, "key"),
 		}
 		c.TLS, err = files.ClientConfig()
 		if err != nil {
-			return c, "", fmt.Errorf("ca, cert, key: %w", err)
+			return c, "", fmt.Errorf("ca, certificate, key: %w", err)
 		}
 	}
-	return c, prefix, storeurl.Done(query, "prefix, dial-timeout or, with etcds://, ca, cert, key")
+	return c, prefix, storeurl.Done(query, "prefix, dial-timeout or, with etcds://, ca, certificate, key")
 }

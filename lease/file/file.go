@@ -9,7 +9,7 @@
 // The directory has three files (and NAME.next, while a new version of one is written):
 //
 //	entries   randflake 1 8c6f... (the SHA-256 of the second line)
-//	          {"Token":"4XK...","Position":42,"Entries":{"default/leases":...,"default/meta":...}}
+//	          {"token":"4XK...","position":42,"entries":{"default/leases":...,"default/meta":...}}
 //	lineage   4XK... (a random token, made by Prepare)
 //	lock      (empty)
 //

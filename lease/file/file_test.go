@@ -148,7 +148,7 @@ func TestKilled(t *testing.T) {
 func TestCopy(t *testing.T) {
 	dir := place(t)
 	e := prepared(t, dir)
-	seen := leasetest.Lineages{}
+	seen := enginetest.Lineages{}
 	seen.WantNew(t, "original", e)
 	for i, copied := range []func(to string) error{
 		func(to string) error { return os.CopyFS(to, os.DirFS(dir)) },
@@ -197,10 +197,10 @@ func TestDamage(t *testing.T) {
 	}{
 		"torn":             {func(e *Engine) error { return os.Truncate(e.path(entriesName), 150) }, corrupt, corrupt},
 		"empty":            {func(e *Engine) error { return os.Truncate(e.path(entriesName), 0) }, corrupt, corrupt},
-		"without entries":  {func(e *Engine) error { return alter(e, `"Entries":`, `"Others":`, true) }, corrupt, corrupt},
+		"without entries":  {func(e *Engine) error { return alter(e, `"entries":`, `"others":`, true) }, corrupt, corrupt},
 		"of other content": {func(e *Engine) error { return alter(e, `{`, `entries`, true) }, corrupt, corrupt},
-		"of another type":  {func(e *Engine) error { return alter(e, `"Position":1`, `"Position":-1`, true) }, corrupt, corrupt},
-		"altered":          {func(e *Engine) error { return alter(e, `"Position":1`, `"Position":2`, false) }, corrupt, corrupt},
+		"of another type":  {func(e *Engine) error { return alter(e, `"position":1`, `"position":-1`, true) }, corrupt, corrupt},
+		"altered":          {func(e *Engine) error { return alter(e, `"position":1`, `"position":2`, false) }, corrupt, corrupt},
 		"missing":          {func(e *Engine) error { return os.Remove(e.path(entriesName)) }, corrupt, corrupt},
 		"of another":       {func(e *Engine) error { return os.WriteFile(e.path(lineageName), []byte("x\n"), 0o600) }, corrupt, corrupt},
 		"without lineage":  {func(e *Engine) error { return os.Remove(e.path(lineageName)) }, corrupt, corrupt},

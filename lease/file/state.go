@@ -18,9 +18,9 @@ import (
 
 // A state is the second line of the file of entries, in JSON. The first line has its SHA-256.
 type state struct {
-	Token    string // that of the directory
-	Position uint64
-	Entries  map[string][]byte
+	Token    string            `json:"token"` // that of the directory
+	Position uint64            `json:"position"`
+	Entries  map[string][]byte `json:"entries"`
 }
 
 // load reads first the entries, then the lineage. If the directory is replaced in between, the

@@ -197,7 +197,7 @@ func (f *transport) CloseIdleConnections() { f.closed++ }
 // TestBusy: a call waits for as long as a busy server says, at least a second, and no longer than
 // its context.
 func TestBusy(t *testing.T) {
-	const found = `{"metadata": {"resourceVersion": "1"}, "data": {"entries": "{\"Lineage\": \"l\", \"Entries\": {}}"}}`
+	const found = `{"metadata": {"resourceVersion": "1"}, "data": {"entries": "{\"lineage\": \"l\", \"entries\": {}}"}}`
 	for _, tt := range []struct {
 		after string
 		waits time.Duration
@@ -288,7 +288,7 @@ func TestFull(t *testing.T) {
 // TestChanges: a new token is used at once, and a ConfigMap that was made again has another lineage.
 func TestChanges(t *testing.T) {
 	s := start(t)
-	e, lineages := s.connect(t), leasetest.Lineages{}
+	e, lineages := s.connect(t), enginetest.Lineages{}
 	require.NoError(t, e.Prepare(t.Context()))
 	leasetest.Put(t, e, "a", "1")
 	lineages.WantNew(t, "at first", e)

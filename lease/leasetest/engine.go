@@ -399,21 +399,3 @@ func Get(t testing.TB, e lease.Engine, name string) (string, lease.Answer) {
 	}
 	return string(a.Entries[0].Value), a
 }
-
-// Lineages are those seen so far, each with its incarnation, and where that was.
-type Lineages map[string]string
-
-// WantNew checks that an engine has another lineage or incarnation than all before, and an entry a
-// that is 1: else it would be other data.
-func (l Lineages) WantNew(t testing.TB, where string, e lease.Engine) {
-	t.Helper()
-	value, seen := Get(t, e, "a")
-	if value != "1" {
-		t.Errorf("%s: the entry is %q: the test shows nothing", where, value)
-	}
-	both := seen.Lineage + seen.Incarnation
-	if other, found := l[both]; found || len(both) > 400 {
-		t.Errorf("%s: lineage and incarnation %s, as %s", where, both, other)
-	}
-	l[both] = where
-}

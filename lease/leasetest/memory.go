@@ -46,17 +46,6 @@ func (m *Memory) Connect() lease.Engine { return &handle{Memory: m} }
 // SetClock sets the server's clock. A nil one, as at the start, makes Time zero in all answers.
 func (m *Memory) SetClock(clock func() time.Time) { m.locked(func() { m.clock = clock }) }
 
-// SetLineage changes the lineage, and nothing else.
-func (m *Memory) SetLineage(lineage string) { m.locked(func() { m.now.Lineage = lineage }) }
-
-// SetIncarnation changes the incarnation, and nothing else.
-func (m *Memory) SetIncarnation(incarnation string) {
-	m.locked(func() { m.now.Incarnation = incarnation })
-}
-
-// SetDoubt has the data in doubt, or with "" no longer.
-func (m *Memory) SetDoubt(doubt string) { m.locked(func() { m.now.Doubt = doubt }) }
-
 // Snapshot copies the data, as a backup does.
 func (m *Memory) Snapshot() (s Snapshot) {
 	m.locked(func() { s, s.data = m.now, maps.Clone(m.now.data) })

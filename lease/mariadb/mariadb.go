@@ -11,7 +11,7 @@
 //
 //   - table=NAME is the table of entries, "randflake_entries" by default.
 //   - pages=atomic says that storage never leaves a page half written (see below).
-//   - ca=FILE, cert=FILE and key=FILE are for TLS.
+//   - ca=FILE, certificate=FILE and key=FILE are for TLS.
 //
 // The database must be there; lease.Create makes the table. The user needs SELECT, INSERT and
 // UPDATE on the table, and CREATE to make it. The server needs max_allowed_packet=16M.

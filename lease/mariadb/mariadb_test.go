@@ -170,7 +170,7 @@ func TestRestored(t *testing.T) {
 	if made := do(t, server, "SELECT UNIX_TIMESTAMP(create_time) FROM information_schema.tables WHERE table_name = '"+e.config.Table+"'"); fmt.Sprint(first.Time.Unix()) <= made {
 		t.Errorf("Swap at %v, in a table made in second %s: a dump restored in that second would not show", first.Time, made)
 	}
-	lineages := leasetest.Lineages{}
+	lineages := enginetest.Lineages{}
 	lineages.WantNew(t, "original", e)
 	dump, err := server.Dump()
 	require.NoError(t, err)
@@ -206,7 +206,7 @@ func TestFailover(t *testing.T) {
 	where := newURL(first)
 	e := prepared(t, where)
 	put(t, e, "a", "1")
-	lineages := leasetest.Lineages{}
+	lineages := enginetest.Lineages{}
 	lineages.WantNew(t, "first", e)
 	for i, pair := range [][2]*servers.MySQL{{first, second}, {second, first}} {
 		replica := pair[1]

@@ -69,7 +69,7 @@ func parse(text string) (d *mysql.Config, config Config, where string, err error
 		return nil, config, "", err
 	}
 	for name := range d.Params { // the driver takes what it does not know for variables of the server
-		want := "table, pages, ca, cert, key, or one that the driver knows"
+		want := "table, pages, ca, certificate, key, or one that the driver knows"
 		return nil, config, "", storeurl.Unknown(name, want)
 	}
 	d.User = u.User.Username()

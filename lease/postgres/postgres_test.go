@@ -222,7 +222,7 @@ func TestLoss(t *testing.T) {
 	where := newURL(server)
 	e := prepared(t, where)
 	put(t, e, "a", "1")
-	lineages := leasetest.Lineages{}
+	lineages := enginetest.Lineages{}
 	lineages.WantNew(t, "original", e)
 	file := filepath.Join(t.TempDir(), "dump")
 	tool(t, "pg_dump", "-d", server.URL(), "-n", e.config.Schema, "-f", file)

@@ -49,19 +49,25 @@ func (c Config) in(sql string) string {
 	return strings.ReplaceAll(sql, "@schema", `"`+c.Schema+`"`)
 }
 
-// DDL returns the statements that make a schema, "randflake" if empty, and its table, for a person
-// to run where no program may make them. To run them again is safe.
-func DDL(schema string) (string, error) {
-	c, err := Config{Schema: schema}.complete()
+// DDL returns the statements that make the schema that a URL is about, or that of the zero Config if
+// it is empty, and its table, for a person to run where no program may make them. To run them again
+// is safe. It connects to nothing.
+func DDL(url string) (string, error) {
+	if url == "" {
+		return Config{Schema: defaultSchema}.in(ddlSQL), nil
+	}
+	_, c, err := parse(url)
 	if err != nil {
-		return "", fmt.Errorf("postgres: %w", err)
+		return "", fmt.Errorf("postgres: URL: %w", err)
 	}
 	return c.in(ddlSQL), nil
 }
 
+const defaultSchema = "randflake"
+
 // complete returns c with its defaults, or why it can't be used.
 func (c Config) complete() (Config, error) {
-	c.Schema = cmp.Or(c.Schema, "randflake")
+	c.Schema = cmp.Or(c.Schema, defaultSchema)
 	safe := regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{0,62}$`) // needs no more than quotes in SQL
 	if !safe.MatchString(c.Schema) {
 		return c, fmt.Errorf("schema %q: want up to 63 letters, digits, _ and -, a letter or _ first",

@@ -31,17 +31,11 @@ func Connect(_ context.Context, url string) (*Engine, error) {
 
 // Check finds what is wrong with a URL, as Connect does. It connects to nothing.
 func Check(url string) error {
-	_, err := SchemaOf(url)
-	return err
-}
-
-// SchemaOf returns the name of the schema that a URL is about, for [DDL]. It connects to nothing.
-func SchemaOf(url string) (string, error) {
-	_, config, err := parse(url)
+	_, _, err := parse(url)
 	if err != nil {
-		return "", fmt.Errorf("postgres: URL: %w", err)
+		return fmt.Errorf("postgres: URL: %w", err)
 	}
-	return config.Schema, nil
+	return nil
 }
 
 // errURL says what a URL looks like.

@@ -6,7 +6,7 @@
 // # URL
 //
 // [Connect] takes redis://user:password@host:port/db, unix://user:password@/path or, for TLS,
-// rediss://. The parameters are those of go-redis, those of [Config], and ca, cert and key: files
+// rediss://. The parameters are those of go-redis, those of [Config], and ca, certificate and key: files
 // that turn TLS on.
 //
 // # Settings

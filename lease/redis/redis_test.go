@@ -127,7 +127,7 @@ func TestThereAndBack(t *testing.T) {
 	e := prepare(t, one, "")
 	put(t, e, "a", "1")
 	waitFor(t, func() bool { n, _ := two.Do("HGET", "{randflake}:entries", "a"); return n == "1" })
-	lineages := leasetest.Lineages{}
+	lineages := enginetest.Lineages{}
 	lineages.WantNew(t, "at first", e)
 	require.NoError(t, two.ReplicaOf(nil))
 	lineages.WantNew(t, "after the failover", connect(t, two.Addr(), ""))
@@ -280,7 +280,7 @@ func TestCluster(t *testing.T) {
 	_, err = connect(t, second.Addr(), "").Read(t.Context(), "a")
 	wantError(t, "Read on one server of a cluster", err, nil, "ClusterClient")
 
-	slot, lineages := do(t, first, "CLUSTER", "KEYSLOT", e.keys[0]), leasetest.Lineages{}
+	slot, lineages := do(t, first, "CLUSTER", "KEYSLOT", e.keys[0]), enginetest.Lineages{}
 	lineages.WantNew(t, "at first", e)
 	for _, pair := range [][2]*servers.Redis{{first, second}, {second, first}} {
 		from, to := pair[0], pair[1]

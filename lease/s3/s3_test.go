@@ -243,7 +243,7 @@ func TestRequests(t *testing.T) {
 // comes back with its date shows by the position. What is no document of ours is not overwritten.
 func TestCopies(t *testing.T) {
 	s, connect := start(t)
-	e, lineages := connect(t), leasetest.Lineages{}
+	e, lineages := connect(t), enginetest.Lineages{}
 	require.NoError(t, e.Prepare(t.Context()))
 	before := leasetest.Put(t, e, "a", "1")
 	lineages.WantNew(t, "at first", e)

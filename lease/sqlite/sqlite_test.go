@@ -100,7 +100,7 @@ func TestCopy(t *testing.T) {
 	e := prepared(t, path)
 	content, err := os.ReadFile(path)
 	require.NoError(t, err)
-	seen := leasetest.Lineages{}
+	seen := enginetest.Lineages{}
 	seen.WantNew(t, "original", e)
 	for _, where := range []string{"moved here", "removed and written anew"} {
 		if where == "moved here" {

@@ -281,7 +281,7 @@ func TestWaiting(t *testing.T) {
 				ctx, cancel = context.WithTimeout(ctx, timeout)
 			}
 			start := time.Now()
-			err := counters.SetCounter(ctx, "orders", 7)
+			err := counters.Source().SetCounter(ctx, "orders", 7)
 			cancel()
 			if at := asked(start); err == nil || !slices.Equal(at, want) {
 				t.Errorf("a call of %v asked after %v, error %v; want %v", timeout, at, err, want)
@@ -290,7 +290,7 @@ func TestWaiting(t *testing.T) {
 		gone := errors.New("the caller has left")
 		ctx, leave := context.WithCancelCause(t.Context())
 		time.AfterFunc(time.Second, func() { leave(gone) })
-		err = counters.SetCounter(ctx, "orders", 7)
+		err = counters.Source().SetCounter(ctx, "orders", 7)
 		if at := asked(time.Now()); !errors.Is(err, gone) || len(at) != 1 {
 			t.Errorf("error %v, %d asked; want why the caller left, and no more replicas", err, len(at))
 		}
@@ -361,7 +361,7 @@ func TestCounters(t *testing.T) {
 	require.NoError(t, err)
 	strict, err := counters.OpenStrict(t.Context(), "a")
 	require.NoError(t, err)
-	set := func() (any, error) { return nil, counters.SetCounter(t.Context(), "a", 8) }
+	set := func() (any, error) { return nil, counters.Source().SetCounter(t.Context(), "a", 8) }
 	next := func() (any, error) { return strict.Next(t.Context()) }
 	open := func() (any, error) {
 		opened, err := counters.OpenStrict(t.Context(), "a")

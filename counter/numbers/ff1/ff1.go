@@ -37,8 +37,8 @@ import (
 // that wraps it says what was expected.
 var ErrInvalidDomain = errors.New("ff1: invalid domain")
 
-// MinDomain is the least radix^length of FF1, by section 5.1 of SP 800-38G, revision 1.
-const MinDomain = 1_000_000
+// minDomain is the least radix^length of FF1, by section 5.1 of SP 800-38G, revision 1.
+const minDomain = 1_000_000
 
 const rounds = 10
 
@@ -59,7 +59,7 @@ type Cipher struct {
 
 // New returns the cipher for numbers of length numerals in the given radix, 2 to 65,536. block must
 // be AES, with a key of any size that is used for nothing else. If radix^length is less than
-// [MinDomain], or half of the numerals have room for more than 2^63 numbers, the error wraps
+// 1,000,000, or half of the numerals have room for more than 2^63 numbers, the error wraps
 // [ErrInvalidDomain].
 func New(block cipher.Block, radix, length int, tweak []byte) (*Cipher, error) {
 	if block.BlockSize() != 16 {
@@ -77,10 +77,10 @@ func New(block cipher.Block, radix, length int, tweak []byte) (*Cipher, error) {
 			ErrInvalidDomain, radix, length, v)
 	}
 	high, domain := bits.Mul64(left, right)
-	if high == 0 && domain < MinDomain {
+	if high == 0 && domain < minDomain {
 		return nil, fmt.Errorf("%w: radix %d, length %d: that is %d numbers: "+
 			"want at least %d (NIST SP 800-38G, revision 1), which more numerals give",
-			ErrInvalidDomain, radix, length, domain, MinDomain)
+			ErrInvalidDomain, radix, length, domain, minDomain)
 	}
 	if high > 0 {
 		domain = 0

@@ -18,6 +18,7 @@ import (
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/lease/internal/backoff"
 	"github.com/randflake/randflake/lease/leasetest"
 )
 
@@ -41,7 +42,7 @@ type memory struct {
 func (m *memory) answered(d Document) Document {
 	d.Date = time.Now().Add(m.ahead)
 	if m.proxy {
-		d.Version = ""
+		d.Tag = ""
 	}
 	return d
 }
@@ -67,7 +68,7 @@ func (m *memory) Check(context.Context) error {
 func (m *memory) Get(context.Context) (Document, error) {
 	defer m.lock()()
 	m.gets++
-	if m.document.Version == "" && m.fails == nil {
+	if m.document.Tag == "" && m.fails == nil {
 		return Document{}, lease.ErrNoSpace
 	}
 	d := m.document
@@ -81,12 +82,12 @@ func (m *memory) Put(_ context.Context, content []byte, version string) (Documen
 	if err := cmp.Or(m.fails, m.failsPut); err != nil {
 		return Document{}, err
 	}
-	if m.changed || version != m.document.Version {
+	if m.changed || version != m.document.Tag {
 		return Document{}, ErrChanged
 	}
 	m.versions++
 	made := time.Now().Add(m.ahead)
-	m.document = Document{Content: content, Version: fmt.Sprint(m.versions), Lineage: "-m", Made: made}
+	m.document = Document{Content: content, Tag: fmt.Sprint(m.versions), Lineage: "-m", Made: made}
 	return m.answered(m.document), nil
 }
 
@@ -148,7 +149,7 @@ func TestRequests(t *testing.T) {
 				t.Errorf("a Swap %s: %v by the server's clock at %v, want the end of that second", tt.name, a.Time, time.Now())
 			}
 		}
-		if a := new(version).answer(nil); !a.Time.IsZero() {
+		if a := new(snapshot).answer(nil); !a.Time.IsZero() {
 			t.Errorf("an answer without a date: %v by the server's clock", a.Time)
 		}
 	})
@@ -172,7 +173,7 @@ func TestChangedEachTime(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			err := do(ctx, m, e)
-			require.That(t, errors.Is(err, ErrChanged) && errors.Is(err, context.DeadlineExceeded) && m.puts >= 50 && m.puts <= 200,
+			require.That(t, errors.Is(err, backoff.ErrBusy) && errors.Is(err, context.DeadlineExceeded) && m.puts >= 50 && m.puts <= 200,
 				"%s: %v after %d tries", name, err, m.puts)
 		})
 	}
@@ -276,8 +277,8 @@ func TestCopied(t *testing.T) {
 			t.Fatalf("a copy has lineage %s, and after a swap %s: want it short, and to stay", copied.Lineage, a.Lineage)
 		}
 	}
-	undated := state{Lineage: "l", Entries: map[string][]byte{}}
-	require.Done(t)(e.put(t.Context(), undated, m.document.Version))
+	undated := content{Lineage: "l", Entries: map[string][]byte{}}
+	require.Done(t)(e.put(t.Context(), undated, m.document.Tag))
 	if _, a := leasetest.Get(t, e, "a"); a.Lineage != "l-m" {
 		t.Errorf("without a date: lineage %s, want l-m", a.Lineage)
 	}
@@ -351,11 +352,11 @@ func TestContent(t *testing.T) {
 	for content, want := range map[string]error{
 		"":                              lease.ErrCorrupt,
 		"{}":                            lease.ErrCorrupt,
-		`{"Lineage": "l"}`:              lease.ErrCorrupt,
-		`{"Entries": {}}`:               lease.ErrCorrupt,
-		`{"Lineage": "l", "Entries": 1`: lease.ErrCorrupt,
-		`{"Lineage": "l", "Entries": {}, "Position": -1}`: lease.ErrCorrupt,
-		`{"Lineage": "l", "Entries": {}}`:                 nil,
+		`{"lineage": "l"}`:              lease.ErrCorrupt,
+		`{"entries": {}}`:               lease.ErrCorrupt,
+		`{"lineage": "l", "entries": 1`: lease.ErrCorrupt,
+		`{"lineage": "l", "entries": {}, "position": -1}`: lease.ErrCorrupt,
+		`{"lineage": "l", "entries": {}}`:                 nil,
 	} {
 		m, e := prepared(t)
 		m.document.Content = []byte(content)
@@ -363,9 +364,12 @@ func TestContent(t *testing.T) {
 		_, listErr := e.List(t.Context(), "", "", 9)
 		require.That(t, errors.Is(readErr, want) && errors.Is(listErr, want),
 			"%s: %v, %v, want %v", content, readErr, listErr, want)
+		if readErr != nil && strings.HasSuffix(readErr.Error(), "<nil>") {
+			t.Errorf("%s: %v, want why", content, readErr)
+		}
 	}
 	m, e := prepared(t)
-	m.document.Version = ""
+	m.document.Tag = ""
 	m.fails = errors.New("broken")
 	_, err := e.Read(t.Context(), "a")
 	require.ErrorIs(t, err, m.fails, "an error without a version")

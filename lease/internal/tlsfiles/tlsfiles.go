@@ -14,12 +14,12 @@ import (
 	"github.com/randflake/randflake/lease/internal/storeurl"
 )
 
-// Take removes the parameters ca, cert and key, which name files in PEM format: of the authorities
+// Take removes the parameters ca, certificate and key, which name files in PEM format: of the authorities
 // that the server's certificate must be signed by, the system's without, and of the client's
 // certificate and its key. It returns nil if none is given.
 func Take(query url.Values) (*tls.Config, error) {
 	ca := storeurl.Take(query, "ca")
-	cert := storeurl.Take(query, "cert")
+	cert := storeurl.Take(query, "certificate")
 	key := storeurl.Take(query, "key")
 	if ca == "" && cert == "" && key == "" {
 		return nil, nil
@@ -35,7 +35,7 @@ func Take(query url.Values) (*tls.Config, error) {
 	if cert != "" || key != "" {
 		pair, err := tls.LoadX509KeyPair(cert, key)
 		if err != nil {
-			return nil, fmt.Errorf("store: URL: cert=%s, key=%s: %w", cert, key, err)
+			return nil, fmt.Errorf("store: URL: certificate=%s, key=%s: %w", cert, key, err)
 		}
 		config.Certificates = []tls.Certificate{pair}
 	}

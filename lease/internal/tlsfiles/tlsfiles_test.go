@@ -19,10 +19,10 @@ func TestTake(t *testing.T) {
 		t.Errorf("none given: %v, %v, %v left", config, err, query)
 	}
 	for text, want := range map[string]string{
-		"ca=" + empty:                "no certificate",
-		"ca=/nowhere":                "/nowhere",
-		"cert=" + empty:              "cert=" + empty,
-		"cert=/nowhere&key=" + empty: "/nowhere",
+		"ca=" + empty:                       "no certificate",
+		"ca=/nowhere":                       "/nowhere",
+		"certificate=" + empty:              "certificate=" + empty,
+		"certificate=/nowhere&key=" + empty: "/nowhere",
 	} {
 		query, _ := url.ParseQuery(text)
 		if _, err := tlsfiles.Take(query); err == nil || !strings.Contains(err.Error(), want) || len(query) != 0 {

@@ -19,7 +19,6 @@ import (
 	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/lease"
 	api "github.com/randflake/randflake/service/client/api/randflake/v1"
-	"github.com/randflake/randflake/ulid"
 )
 
 // place is where the data is, which no client may see, nor what a driver says of it.
@@ -57,7 +56,7 @@ func TestError(t *testing.T) {
 		{context.DeadlineExceeded, connect.CodeDeadlineExceeded, "", more},
 		{randflake.ErrEndOfLife, connect.CodeOutOfRange, "END_OF_LIFE", ": of its space"},
 		{randflake.ErrInvalidID, connect.CodeInvalidArgument, "", ": of its space"},
-		{ulid.ErrInvalidID, connect.CodeInvalidArgument, "", ": of its space"},
+		{randflake.ErrInvalidID, connect.CodeInvalidArgument, "", ": of its space"},
 		{randflake.ErrExhausted, connect.CodeUnavailable, "", ": of its space"},
 		{randflake.ErrLeaseNotStarted, connect.CodeUnavailable, "", ": of its space"},
 		{randflake.ErrLeaseEnded, connect.CodeUnavailable, "", ": of its space"},

@@ -21,13 +21,13 @@ import (
 // check validates a configuration, with the files and stores that it names.
 func check(args []string, out, stderr io.Writer) error {
 	set := flags("check --config FILE [--offline]", stderr)
-	file := set.String("config", "", "`file` to read")
+	file := set.String("config", "", "`FILE` to read")
 	offline := set.Bool("offline", false, "only the file itself: what it names need not be on this machine")
-	if err := parse(set, args); err != nil {
+	if err := parse(set, args, 0); err != nil {
 		return err
 	}
 	if *file == "" {
-		return errors.New("check: which file? say --config FILE")
+		return usageError("check: which file? say --config FILE")
 	}
 	c, err := config.Read(*file)
 	if err != nil {

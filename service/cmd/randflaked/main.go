@@ -7,6 +7,8 @@
 //	randflaked ready URL             asks whether a service is ready, or waits until it is
 //	randflaked token                 makes a bearer token and its hash
 //	randflaked version               which version this is
+//
+// The exit status is 0, 1 if something failed, or 2 if the command line was wrong.
 package main
 
 import (
@@ -38,9 +40,17 @@ func main() {
 	args := os.Args[1:]
 	if err := run(args, os.Stdout, stderr); err != nil && !errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintln(stderr, "randflaked:", url.Redact(err.Error(), args...)) // an error may quote a URL with a password
+		if errors.As(err, new(usageError)) {
+			os.Exit(2)
+		}
 		os.Exit(1)
 	}
 }
+
+// A usageError says what is wrong with the command line.
+type usageError string
+
+func (e usageError) Error() string { return string(e) }
 
 // run runs the command that the first argument names, or serves.
 func run(args []string, out, stderr io.Writer) error {
@@ -61,13 +71,18 @@ func run(args []string, out, stderr io.Writer) error {
 	return serve(args, stderr)
 }
 
-// parse is set.Parse for a command that takes flags alone.
-func parse(set *flag.FlagSet, args []string) error {
+// parse reads the flags of a command that takes at most so many operands.
+func parse(set *flag.FlagSet, args []string, operands int) error {
 	err := set.Parse(args)
-	if err == nil && set.NArg() > 0 {
-		err = fmt.Errorf("unexpected argument %q", set.Arg(0))
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return err
+	case err != nil:
+		return usageError(err.Error())
+	case set.NArg() > operands:
+		return usageError(fmt.Sprintf("unexpected argument %q", set.Arg(operands)))
 	}
-	return err
+	return nil
 }
 
 // flags returns the flag set of a command.
@@ -85,13 +100,13 @@ func flags(usage string, stderr io.Writer) *flag.FlagSet {
 // ready asks a service whether it is ready, once or until a timeout.
 func ready(args []string, stderr io.Writer) error {
 	set := flags("ready [--ca FILE] [--timeout DURATION] URL", stderr)
-	ca := set.String("ca", "", "`file` of who signs the service's certificate (default the system's)")
-	timeout := set.Duration("timeout", 0, "how long to ask again, if the service is not ready (default once)")
-	if err := set.Parse(args); err != nil {
+	ca := set.String("ca", "", "`FILE` of who signs the service's certificate (default the system's)")
+	timeout := set.Duration("timeout", 0, "for this `DURATION` ask again, if the service is not ready (default once)")
+	if err := parse(set, args, 1); err != nil {
 		return err
 	}
-	if set.NArg() != 1 {
-		return errors.New("ready: which service? want one URL, such as http://localhost:8080")
+	if set.NArg() == 0 {
+		return usageError("ready: which service? want one URL, such as http://localhost:8080")
 	}
 	client, err := access.Client(*ca)
 	if err != nil {
@@ -132,7 +147,7 @@ func ask(client *http.Client, service string) error {
 
 // version prints the version and the platform.
 func version(args []string, out, stderr io.Writer) error {
-	if err := parse(flags("version", stderr), args); err != nil {
+	if err := parse(flags("version", stderr), args, 0); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(out, "randflaked %s %s %s/%s\n",
@@ -143,7 +158,7 @@ func version(args []string, out, stderr io.Writer) error {
 // token makes a token of 256 random bits. The configuration gets the hash; the principal gets the
 // token.
 func token(args []string, out, stderr io.Writer) error {
-	if err := parse(flags("token", stderr), args); err != nil {
+	if err := parse(flags("token", stderr), args, 0); err != nil {
 		return err
 	}
 	if stdout.WasClosed(out) {

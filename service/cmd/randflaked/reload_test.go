@@ -99,7 +99,7 @@ func (r *reloading) wantAll(what string, is, not string) {
 	names := conn.ConnectionState().PeerCertificates[0].DNSNames
 	require.That(r, names[0] == server, "%s: the certificate of %q, want %s", what, names, server)
 	after, _ := os.ReadFile(filepath.Join(r.dir, is+"-audit"))
-	n := strings.Count(string(after[len(before):]), `"msg":"inspection"`)
+	n := strings.Count(string(after[len(before):]), `"msg":"inspect"`)
 	require.That(r, n == 1, "%s: %d lines in the %s audit log, want 1", what, n, is)
 }
 

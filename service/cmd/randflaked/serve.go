@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -57,16 +56,16 @@ func parseServe(
 	set := flags("--dev | --config FILE | check | ready | token | version", stderr)
 	dev := set.Bool("dev", false,
 		"serve a space \"demo\" on this machine, kept in a directory of this user's")
-	dir := set.String("dir", "", "`directory` of --dev (default one for the user's state)")
-	file := set.String("config", "", "`file` that says what to serve, read again at SIGHUP")
+	dir := set.String("dir", "", "`DIR` of --dev (default one for the user's state)")
+	file := set.String("config", "", "`FILE` that says what to serve, read again at SIGHUP")
 	listen := set.String("listen", "",
-		"`address` to listen at with --dev, of this machine (default localhost:8080)")
-	if err := set.Parse(args); err != nil {
+		"`ADDRESS` to listen at with --dev, of this machine (default localhost:8080)")
+	if err := parse(set, args, 1); err != nil {
 		return nil, false, err
 	}
 	if set.NArg() > 0 {
 		set.Usage()
-		return nil, false, fmt.Errorf("unknown command %q", set.Arg(0))
+		return nil, false, usageError(fmt.Sprintf("unknown command %q", set.Arg(0)))
 	}
 	hasFile := *file != ""
 	hasDevFlags := *dir != "" || *listen != ""
@@ -77,7 +76,7 @@ func parseServe(
 		return func() (*config.Config, error) { return config.Read(*file) }, false, nil
 	}
 	set.Usage()
-	return nil, false, errors.New("want either --dev, alone or with --dir and --listen, " +
+	return nil, false, usageError("want either --dev, alone or with --dir and --listen, " +
 		"or --config FILE alone")
 }
 

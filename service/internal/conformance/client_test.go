@@ -157,17 +157,19 @@ func TestLoss(t *testing.T) {
 	strict, err := counters.OpenStrict(t.Context(), "orders", counter.OrCreate(counter.Config{Start: 5, Step: 2}))
 	require.NoError(b, err)
 	require.Gives(t, int64(5), "the first number")(strict.Next(t.Context()))
-	require.Refuses(t, counter.ErrMismatch, "another counter of that name")(counters.OpenStrict(t.Context(), "orders", counter.OrCreate(counter.Config{})))
-	b.data.SetLineage("another copy")
+	require.Refuses(t, lease.ErrMismatch, "another counter of that name")(counters.OpenStrict(t.Context(), "orders", counter.OrCreate(counter.Config{})))
+	copied := b.data.Snapshot()
+	copied.Lineage = "another copy"
+	b.data.Restore(copied)
 	present := leases.Limits().WindowOf(time.Now())
 	_, err = leases.Take(t.Context(), present, present, 1)
 	if wait := (*lease.WaitError)(nil); !errors.As(err, &wait) || wait.Err != lease.ErrLoss || time.Until(wait.Until) < time.Minute {
 		t.Errorf("%v", err)
 	}
 	require.Refuses(t, lease.ErrCounter, "after a loss")(strict.Next(t.Context()))
-	require.NoError(b, counters.SetCounter(t.Context(), "orders", 1001))
+	require.NoError(b, counters.Source().SetCounter(t.Context(), "orders", 1001))
 	require.Gives(t, int64(1001), "once it is set")(strict.Next(t.Context()))
-	if all, err := counters.Counters(t.Context(), "", 10); err != nil || len(all) != 1 || all[0].Next != 1003 {
+	if all, err := counters.Source().Counters(t.Context(), "", 10); err != nil || len(all) != 1 || all[0].Next != 1003 {
 		t.Errorf("%+v, %v", all, err)
 	}
 }

@@ -150,7 +150,7 @@ func coded(code connect.Code, format string, args ...any) error {
 // strangers together have one.
 func (s *Server) deny(c *call, code connect.Code, why error) error {
 	if s.rates.allow(c.principal, denials) {
-		s.audit.add("denial", c.caller, "procedure", c.procedure, "why", access.Why(why))
+		s.audit.add("deny", c.caller, "procedure", c.procedure, "why", access.Why(why))
 	}
 	return connect.NewError(code, why)
 }

@@ -54,7 +54,7 @@ func TestLimits(t *testing.T) {
 			t.Errorf("%d: %s %s: %s, and for programs how much is allowed: %v",
 				i, tt.procedure, tt.body, a.text, allowed)
 		}
-		line := `"msg":"denial","principal":"` + tt.who + `"`
+		line := `"msg":"deny","principal":"` + tt.who + `"`
 		denied := a.body.Code == "permission_denied" || tt.who == "slow" && a.body.Code != ""
 		if strings.Contains(w.written.String()[before:], line) != denied {
 			t.Errorf("%d: %s %s: a line on a denial: want %v, in\n%s",

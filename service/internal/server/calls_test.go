@@ -40,7 +40,7 @@ func TestMint(t *testing.T) {
 			made, err := time.Parse(time.RFC3339Nano, a.body.Time)
 			require.That(t, err == nil && time.Since(made).Abs() <= time.Minute && a.body.Plausible,
 				"%s: inspect %s says %s", space, asked, a.text)
-			require.That(t, strings.Contains(w.written.String(), `"msg":"inspection","principal":"anyone","space":"`+space+`",`+logged),
+			require.That(t, strings.Contains(w.written.String(), `"msg":"inspect","principal":"anyone","space":"`+space+`",`+logged),
 				"%s: no line tells of the inspection of %s:\n%s", space, asked, w.written)
 		}
 	}
@@ -348,7 +348,7 @@ func TestGetMakesNothing(t *testing.T) {
 		require.That(t, a.status == tt.status,
 			"GET %s, from %q: %d %s, want %d", tt.path, tt.site, a.status, a.text, tt.status)
 	}
-	if lines := strings.Count(w.written.String(), `"msg":"inspection"`); lines != 3 {
+	if lines := strings.Count(w.written.String(), `"msg":"inspect"`); lines != 3 {
 		t.Errorf("the audit log has %d lines on inspections, want those of the 3 calls that are answered", lines)
 	}
 	elsewhere := func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "cross-site") }

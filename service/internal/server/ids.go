@@ -77,7 +77,7 @@ func (s idService) Inspect(ctx context.Context, r *api.InspectRequest) (*api.Ins
 	if text := r.GetText(); text != "" {
 		id = text
 	}
-	s.audit.add("inspection", c.caller, "id", id)
+	s.audit.add("inspect", c.caller, "id", id)
 	return answer, nil
 }
 

@@ -46,7 +46,7 @@ func newMeasures(more metrics.Func) *measures {
 			Help: "Calls by procedure, space and code; those of no space that is served have none.",
 		}, []string{"procedure", "space", "code"}),
 		seconds: with.NewHistogramVec(prometheus.HistogramOpts{
-			Name:    "randflaked_call_seconds",
+			Name:    "randflaked_call_duration_seconds",
 			Help:    "How long calls took.",
 			Buckets: buckets,
 		}, []string{"procedure", "space"}),

@@ -30,7 +30,7 @@ func TestPages(t *testing.T) {
 		{"/", "one", 200, "orders", "mint"},
 		{"/", "web", 403, "denied", "orders"},
 		{"/", "nobody", 401, "not known", "orders"},
-		{"/metrics", "all", 200, `randflake_counter_issued_total{counter="orders",space="none"} 1`, "token"},
+		{"/metrics", "all", 200, `randflake_numbers_issued_total{counter="orders",space="none"} 1`, "token"},
 		{"/metrics", "one", 403, "denied", "orders"},
 		{"/metrics", "nobody", 401, "not known", "orders"},
 		{"/metrics", "all", 200, `randflaked_space_ready{space="ulid"} 1`, "token"},
@@ -76,7 +76,7 @@ func TestPages(t *testing.T) {
 		require.That(t, a.status == http.StatusTooManyRequests && asked == 0,
 			"%s for %s after many calls: %d %s", path, who, a.status, a.text)
 	}
-	require.That(t, strings.Contains(w.written.String(), `"msg":"denial","principal":"web","space":"","procedure":"page"`),
+	require.That(t, strings.Contains(w.written.String(), `"msg":"deny","principal":"web","space":"","procedure":"page"`),
 		"no line tells of a page that was denied:\n%s", w.written)
 }
 
@@ -200,7 +200,7 @@ func TestMetrics(t *testing.T) {
 		`randflaked_calls_total{code="invalid_argument",procedure="none",space=""} 1`,
 		`randflaked_calls_total{code="permission_denied",procedure="page",space=""} 1`,
 		`randflaked_calls_total{code="unauthenticated",procedure="metrics",space=""} 1`,
-		`randflaked_call_seconds_count{procedure="IDService/Mint",space="mint"} 2`,
+		`randflaked_call_duration_seconds_count{procedure="IDService/Mint",space="mint"} 2`,
 		`randflaked_space_ready{space="mint"} 1`,
 		`randflaked_space_ready{space="late"} 0`,
 		`randflaked_audit_lines_lost_total 0`,

@@ -104,10 +104,10 @@ func (c *Counters) forget(h *Handle) {
 
 // A target is the counter that a call names, in its present period by this machine's clock.
 type target struct {
-	wanted  lease.Counter     // as its first use makes it: no period of it has begun
-	period  lease.Period      // the present one, or the zero Period if the counter has no periods
-	source  *counter.Counters // of the store
-	options []counter.Option  // open the counter as it is, and make it if need be
+	wanted   lease.Counter     // as its first use makes it: no period of it has begun
+	period   lease.Period      // the present one, or the zero Period if the counter has no periods
+	counters *counter.Counters // of the store
+	options  []counter.Option  // open the counter as it is, and make it if need be
 }
 
 // inPeriod returns the counter as the configuration wants it, in its present period.
@@ -136,7 +136,7 @@ func (c *Counters) target(name string) (t target, err error) {
 	if err != nil {
 		return t, err
 	}
-	t.source = counter.From(state.Store)
+	t.counters = counter.From(state.Store)
 	t.period, err = rule.PeriodAt(time.Now())
 	if err != nil {
 		return t, err
@@ -161,7 +161,7 @@ func (c *Counters) Get(ctx context.Context, name string) (lease.Counter, error) 
 	if err != nil {
 		return lease.Counter{}, err
 	}
-	stored, err := t.source.Counter(ctx, name)
+	stored, err := t.counters.Source().Counter(ctx, name)
 	if errors.Is(err, lease.ErrNoCounter) {
 		return t.wanted, nil
 	}
@@ -175,10 +175,10 @@ func (c *Counters) Set(ctx context.Context, name string, next int64) error {
 	if err != nil {
 		return err
 	}
-	if _, err := t.source.OpenStrict(ctx, name, t.options...); err != nil {
+	if _, err := t.counters.OpenStrict(ctx, name, t.options...); err != nil {
 		return err
 	}
-	return t.source.SetCounter(ctx, name, next)
+	return t.counters.Source().SetCounter(ctx, name, next)
 }
 
 // Take takes numbers of a counter, and returns which counter, with its period. It makes the counter
@@ -212,12 +212,12 @@ func (c *Counters) Take(
 func (l *line) take(ctx context.Context, t target, n int64) (run lease.Run, err error) {
 	name := t.wanted.Name
 	if !l.checked {
-		if _, err := t.source.OpenStrict(ctx, name, t.options...); err != nil {
+		if _, err := t.counters.OpenStrict(ctx, name, t.options...); err != nil {
 			return run, err
 		}
 		l.checked = true
 	}
-	run, err = t.source.TakeNumbers(ctx, name, t.period, n)
+	run, err = t.counters.Source().TakeNumbers(ctx, name, t.period, n)
 	if errors.Is(err, lease.ErrNoCounter) {
 		l.checked = false // data was lost; the next call makes the counter
 	}
@@ -284,7 +284,7 @@ func (c *Counters) open(t target) (*Handle, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), openTime)
 	defer cancel()
 	options := append(t.options, counter.WithLogger(c.space.logger()))
-	opened, err := t.source.Open(ctx, t.wanted.Name, options...)
+	opened, err := t.counters.Open(ctx, t.wanted.Name, options...)
 	if err != nil {
 		return nil, err
 	}

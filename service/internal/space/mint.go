@@ -22,7 +22,7 @@ type Minter interface {
 }
 
 // ErrNoNumber says that an ID has more than 64 bits.
-var ErrNoNumber = fmt.Errorf("%w: a ULID is no 64-bit integer: ask for text", ulid.ErrInvalidID)
+var ErrNoNumber = fmt.Errorf("%w: a ULID is no 64-bit integer: ask for text", randflake.ErrInvalidID)
 
 // The longest texts of IDs, in bytes.
 const (

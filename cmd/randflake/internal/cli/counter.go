@@ -71,7 +71,7 @@ func countersInJSON(all []lease.Counter) string {
 		json.NewEncoder(&b).Encode(struct {
 			Name          string `json:"name"`
 			lease.Counter        // hides its own name from JSON
-			ID            string `json:"id,omitempty"` // in place of the space's, which is of no use here
+			Term          string `json:"term,omitempty"` // in place of the space's, which is of no use here
 			State         string `json:"state"`
 		}{c.Name, c, "", stateOf(c)}) // can't fail
 	}
@@ -172,7 +172,7 @@ func (t *tool) counterSetCommand() *cobra.Command {
 				return wrong(cmd, "NEXT is %q: %v", args[1], err)
 			}
 			return h.run(func(ctx context.Context, space *lease.Space, _ []string) error {
-				if err := counter.From(space).SetCounter(ctx, args[0], next); err != nil {
+				if err := space.SetCounter(ctx, args[0], next); err != nil {
 					return h.counterError(args[0], err)
 				}
 				return t.print("%s: its next number is %d\n", args[0], next)

@@ -125,7 +125,7 @@ func (i *inspector) answer(b []byte, text string) ([]byte, error) {
 	readings, err := i.readingsOf(p)
 	for _, r := range readings {
 		if i.json {
-			b = r.appendJSON(b, labelled, i.now())
+			b = r.appendJSON(b, i.now())
 		} else {
 			b = r.appendLine(b, labelled)
 		}

@@ -92,7 +92,7 @@ func TestLeftBehind(t *testing.T) {
 		{5, now.Add(4 * time.Minute), "leases until 2027-01-15T08:03:00Z, and make no IDs in between"},
 		{5, time.Time{}, "leases until 2027-01-15T08:03:00Z, and make no IDs in between"},
 	} {
-		info := lease.Info{Limits: lease.Limits{Window: time.Minute, Ahead: tt.ahead}, Opens: tt.opens, Floor: floor}
+		info := lease.Info{Limits: lease.Limits{Window: time.Minute, Ahead: tt.ahead}, ReserveOpens: tt.opens, Floor: floor}
 		said := leftBehind(info, false, now)
 		require.That(t, strings.HasSuffix(said, tt.want),
 			"%d windows ahead, opens at %v: %s, want %s", tt.ahead, tt.opens, said, tt.want)

@@ -14,7 +14,7 @@ import (
 
 func (t *tool) rangeCommand() *cobra.Command {
 	var c choiceOfKind
-	var asUUID bool
+	format := "text"
 	cmd := &cobra.Command{
 		Use:   "range FROM TO",
 		Short: "print the first and the last ID of a time",
@@ -30,19 +30,20 @@ func (t *tool) rangeCommand() *cobra.Command {
 			switch {
 			case !from.Before(to):
 				return wrong(cmd, "FROM %s is not before TO %s", args[0], args[1])
-			case asUUID && c.kind != kindULID:
-				return wrong(cmd, "--uuid is for --kind ulid")
+			case format == "uuid" && c.kind != kindULID:
+				return wrong(cmd, "--format uuid is for --kind ulid")
 			case c.layout != nil:
 				return t.printSnowflakeRange(c.layout, from, to)
 			case c.kind == kindULID:
-				return t.printULIDRange(from, to, asUUID)
+				return t.printULIDRange(from, to, format == "uuid")
 			}
 			return wrong(cmd, "want --layout, or --kind ulid: other IDs have no order")
 		},
 	}
 	operands(cmd, "FROM", "TO")
 	kindFlags(cmd, &c)
-	cmd.Flags().BoolVar(&asUUID, "uuid", false, "print ULIDs in the form of UUIDs, for columns of these")
+	choiceFlag(cmd, &format, "format", "f", "FORMAT", "text, or uuid for ULIDs in columns of these (default text)",
+		"text", "uuid")
 	return cmd
 }
 

@@ -176,20 +176,17 @@ func appendColumn(b []byte, text string, width int) []byte {
 	return append(b, strings.Repeat(" ", max(0, width-len(text))+2)...)
 }
 
-// appendJSON appends the reading as a JSON object in one line, which has the kind and the layout if
-// it is labelled. Fields without a value are left out. Names and values need no escapes: they are
-// letters, digits and signs such as the hyphen.
-func (r reading) appendJSON(b []byte, labelled bool, now time.Time) []byte {
-	var all []field
-	if labelled {
-		all = append(all, textField("kind", r.kind), textField("layout", r.layout))
-	}
-	all = append(all,
+// appendJSON appends the reading as a JSON object in one line. Fields without a value are left out.
+// Names and values need no escapes: they are letters, digits and signs such as the hyphen.
+func (r reading) appendJSON(b []byte, now time.Time) []byte {
+	all := append([]field{
+		textField("kind", r.kind),
+		textField("layout", r.layout),
 		textField("id", r.prefix+r.id),
 		textField("prefix", r.typeID),
 		textField("int", r.decimal),
-		textField("time", string(r.appendTime(nil))))
-	all = append(all, r.fields...)
+		textField("time", string(r.appendTime(nil))),
+	}, r.fields...)
 	b = append(b, '{')
 	for _, f := range all {
 		switch {

@@ -62,7 +62,7 @@ func (t *tool) storeReportLossCommand() *cobra.Command {
 		}),
 	}
 	storeOperand(cmd, &h)
-	cmd.Flags().StringVar(&why, "why", "reported by hand", "for those who look at the space later")
+	cmd.Flags().StringVar(&why, "why", "reported by hand", "a `TEXT` for those who look at the space later")
 	return cmd
 }
 
@@ -88,11 +88,11 @@ func (t *tool) storeRetireCommand() *cobra.Command {
 // beginning says from when on leases are granted again, in a space whose data was lost or that was
 // moved.
 func beginning(info lease.Info) string {
-	if info.Opens.IsZero() {
+	if info.ReserveOpens.IsZero() {
 		return "leases begin at " + clockTime(info.Floor)
 	}
 	return fmt.Sprintf("leases are granted from %s on, until %s of the reserve of %d nodes",
-		clockTime(info.Opens), clockTime(info.Floor), info.Reserve)
+		clockTime(info.ReserveOpens), clockTime(info.Floor), info.Reserve)
 }
 
 // clockTime writes a time as programs log theirs.
@@ -107,14 +107,14 @@ func (t *tool) storeDDLCommand() *cobra.Command {
 	storeOperand(cmd, &h)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		named, err := url.FromEnvironment()
-		name, schema := cmp.Or(h.store, named), ""
-		if err == nil && name != "" && name != "postgres" {
-			schema, err = postgres.SchemaOf(name)
-		}
 		if err != nil {
 			return err
 		}
-		text, err := postgres.DDL(schema)
+		name := cmp.Or(h.store, named)
+		if name == "postgres" {
+			name = ""
+		}
+		text, err := postgres.DDL(name)
 		if err != nil {
 			return err
 		}

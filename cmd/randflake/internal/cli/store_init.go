@@ -32,13 +32,13 @@ func (t *tool) storeInitCommand() *cobra.Command {
 		"promotion", "restart", noTrust)
 	f.BoolVar(&r.ifMissing, "if-missing", false, "do not fail if the space exists")
 	limits := &r.config.Limits
-	f.Uint32Var(&limits.Nodes, "nodes", 0, "as many as the layout has worker numbers (default 131072)")
+	f.Uint32Var(&limits.Nodes, "nodes", 0, "`NUMBER` of nodes: as many as the layout has worker numbers (default 131072)")
 	f.Var(value{"FIRST-LAST", r.setPart}, "part", "of these nodes, those that this space has: for one of several regions")
-	f.DurationVar(&limits.Window, "window", 0, "how long leases last (default 1m0s)")
-	f.Int64Var(&limits.Ahead, "ahead", 0, "how many windows may be leased ahead (default 5)")
-	f.DurationVar(&limits.MaxSkew, "max-skew", 0, "how far two clocks may differ (default 1m0s)")
+	f.DurationVar(&limits.Window, "window", 0, "`DURATION` of leases (default 1m0s)")
+	f.Int64Var(&limits.Ahead, "ahead", 0, "`NUMBER` of windows that may be leased ahead (default 5)")
+	f.DurationVar(&limits.MaxSkew, "max-skew", 0, "`DURATION` by which two clocks may differ (default 1m0s)")
 	f.Uint32Var(&limits.Reserve, "reserve", 0,
-		"nodes that are kept 64 times for the minutes after a loss\n"+
+		"`NUMBER` of nodes that are kept 64 times for the minutes after a loss\n"+
 			"of data, 0 for none (default 1024 from 65537 nodes on)")
 	return cmd
 }

@@ -352,7 +352,7 @@ func TestOutput(t *testing.T) {
 		"new secret":     {"secret new", ""},
 		"range":          {"range --layout discord 2024-01-01 2024-02-01", ""},
 		"range of ULIDs": {"range --kind ulid 2024-01-01 2024-02-01", ""},
-		"range of UUIDs": {"range --kind ulid --uuid 2024-01-01 2024-02-01", ""},
+		"range of UUIDs": {"range --kind ulid --format uuid 2024-01-01 2024-02-01", ""},
 		"list":           {"counter list", ""},
 		"list in JSON":   {"counter list --json", ""},
 		"version":        {"version", ""},

@@ -84,7 +84,7 @@ func newMariaDB(t *testing.T, clock string) *maker {
 		sinceItBegan := " + UNIX_TIMESTAMP(SYSDATE()) - UNIX_TIMESTAMP(NOW())" // the statement
 		functions = strings.Replace(functions, sinceItBegan, "", 1)
 	}
-	m.DB = m.open(t, m.name, clockTable+Text("mysql")+functions+"INSERT INTO randflake_default (round_keys) VALUES (randflake_keys('"+m.secret.Hex()+"'));"+
+	m.DB = m.open(t, m.name, clockTable+Text("mysql")+functions+"INSERT INTO randflake_default (round_keys) VALUES (randflake_key_of('"+m.secret.Hex()+"'));"+
 		idsInMariaDB)
 	m.do(t, m.again)
 	return m
@@ -314,7 +314,7 @@ func TestDefaultEvent(t *testing.T) {
 	must(t, err)
 	defer server.Kill()
 	m := newMaker(&maker{})
-	_, err = server.Do(Text("mysql") + Default("mysql", 0) + "INSERT INTO randflake_default (round_keys) VALUES (randflake_keys('" + m.secret.Hex() + "'));" + idsInMariaDB)
+	_, err = server.Do(Text("mysql") + Default("mysql", 0) + "INSERT INTO randflake_default (round_keys) VALUES (randflake_key_of('" + m.secret.Hex() + "'));" + idsInMariaDB)
 	must(t, err)
 	m.DB, err = sql.Open("mysql", configOf(t, server).FormatDSN())
 	must(t, err)
@@ -595,7 +595,7 @@ func TestDefaultOwner(t *testing.T) {
 	m.do(t, "SET search_path = pg_catalog; UPDATE own.randflake_default SET node = 8")
 	m.do(t, `SET ROLE app; CREATE FUNCTION evil.randflake_mask(id bigint, key bigint[]) RETURNS bigint LANGUAGE sql RETURN 42;
 		SET search_path = evil, pg_catalog`)
-	m.do(t, "SELECT own.randflake_text(1), own.randflake_unsigned(-1), own.randflake_time(1, key), own.randflake_node(1, key), own.randflake_sequence(1, key) FROM own.randflake_keys(repeat('0', 32)) AS key")
+	m.do(t, "SELECT own.randflake_text(1), own.randflake_unsigned(-1), own.randflake_time(1, key), own.randflake_node(1, key), own.randflake_sequence(1, key) FROM own.randflake_key_of(repeat('0', 32)) AS key")
 	made, err := m.ids("INSERT INTO own.ids (item) VALUES (1) RETURNING id")
 	must(t, err)
 	if f := m.cipher.Inspect(made[0]); f.Node != 8 || time.Since(f.Time).Abs() > time.Hour {

@@ -47,11 +47,11 @@ func TestFunctions(t *testing.T) {
 		"CREATE COLLATION caseless (provider = icu, locale = 'und-u-ks-level2', deterministic = false);" + Text("postgres"),
 		"SELECT randflake_use($1)",
 		"SELECT randflake_mask($1::bigint, KEY), randflake_unmask($2::bigint, KEY), extract(epoch FROM randflake_time($3::bigint, KEY))::bigint, randflake_node($4::bigint, KEY), randflake_sequence($5::bigint, KEY)",
-		[]string{"(SELECT randflake_key())", "randflake_keys('HEX')"},
+		[]string{"(SELECT randflake_key())", "randflake_key_of('HEX')"},
 		[]string{"SELECT randflake_text($1::bigint), randflake_unsigned($2::bigint)::text"},
 		[]string{"SELECT randflake_id($1)", "SELECT randflake_id($1::text COLLATE caseless)"},
 	}, {
-		"MariaDB", "mysql", configOf(t, mariaDB).FormatDSN(), "DO 0", "SET @randflake_key = randflake_keys(?)",
+		"MariaDB", "mysql", configOf(t, mariaDB).FormatDSN(), "DO 0", "SET @randflake_key = randflake_key_of(?)",
 		"SELECT randflake_mask(?, KEY), randflake_unmask(?, KEY), TIMESTAMPDIFF(SECOND, '1970-01-01', randflake_time(?, KEY)), randflake_node(?, KEY), randflake_sequence(?, KEY)",
 		[]string{"@randflake_key"},
 		[]string{"SELECT randflake_text(CAST(? AS SIGNED)), CAST(? AS UNSIGNED)",

@@ -3,7 +3,7 @@
 --   CREATE TRIGGER order_ids BEFORE INSERT ON orders FOR EACH ROW SET NEW.id = IF(NEW.id <> 0, NEW.id, randflake_next());
 -- The owner sets the secret, and later replaces it, by the first statement, which changes nothing unless the file has a whole secret. The
 -- second one lets the event below run until the server stops, so its configuration needs event_scheduler = ON too:
---   LOAD DATA LOCAL INFILE 'secret' REPLACE INTO TABLE randflake_default (@secret) SET node = {{node}}, round_keys = randflake_keys(@secret);
+--   LOAD DATA LOCAL INFILE 'secret' REPLACE INTO TABLE randflake_default (@secret) SET node = {{node}}, round_keys = randflake_key_of(@secret);
 --   SET GLOBAL event_scheduler = ON;
 --   CALL randflake_raise();
 CREATE TABLE randflake_default (

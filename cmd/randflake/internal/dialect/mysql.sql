@@ -3,7 +3,7 @@ DELIMITER //
 
 -- The round keys of a secret with 32 hexadecimal digits: 33 integers of 20 digits. Each has the keys of a block's words a, b, c and d, from the
 -- lowest bits on: of the three rounds of each of eight steps, with a zero after them, and the last ones.
-CREATE FUNCTION randflake_keys(secret VARCHAR(40) CHARACTER SET ascii) RETURNS VARCHAR(660) CHARACTER SET ascii DETERMINISTIC CONTAINS SQL
+CREATE FUNCTION randflake_key_of(secret VARCHAR(40) CHARACTER SET ascii) RETURNS VARCHAR(660) CHARACTER SET ascii DETERMINISTIC CONTAINS SQL
 BEGIN
   DECLARE w0, w1, w2, w3, w4, w5, w6, w7 BIGINT UNSIGNED; -- the state of the key schedule: eight 281470681808895
   DECLARE v0, v1, v2, v3, v4, v5 BIGINT UNSIGNED; -- the state before
@@ -43,7 +43,7 @@ BEGIN
   DECLARE t BIGINT UNSIGNED;
   DECLARE s BIGINT UNSIGNED DEFAULT CAST(IF(id < 0, id + 18446744073709551616, id) AS UNSIGNED);
   IF COALESCE(LENGTH(k), 0) <> 660 THEN
-    SIGNAL SQLSTATE '22023' SET MESSAGE_TEXT = 'no randflake key: want what randflake_keys returns';
+    SIGNAL SQLSTATE '22023' SET MESSAGE_TEXT = 'no randflake key: want what randflake_key_of returns';
   END IF;
   SET s = ((s & 71777214294589695) << 8 | (s >> 8) & 71777214294589695) ^ CAST(SUBSTR(k, 1, 20) AS UNSIGNED);
   WHILE i < 640 DO
@@ -68,7 +68,7 @@ BEGIN
   DECLARE t BIGINT UNSIGNED;
   DECLARE s BIGINT UNSIGNED DEFAULT CAST(IF(id < 0, id + 18446744073709551616, id) AS UNSIGNED);
   IF COALESCE(LENGTH(k), 0) <> 660 THEN
-    SIGNAL SQLSTATE '22023' SET MESSAGE_TEXT = 'no randflake key: want what randflake_keys returns';
+    SIGNAL SQLSTATE '22023' SET MESSAGE_TEXT = 'no randflake key: want what randflake_key_of returns';
   END IF;
   SET s = ((s & 71777214294589695) << 8 | (s >> 8) & 71777214294589695) ^ CAST(SUBSTR(k, 641, 20) AS UNSIGNED);
   WHILE i > 0 DO

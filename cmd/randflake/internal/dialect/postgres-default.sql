@@ -8,7 +8,7 @@ CREATE TABLE randflake_default (
   one_row randflake_default_row PRIMARY KEY DEFAULT true, -- a key, as publications of all tables want one
   node randflake_default_node DEFAULT {{node}},
   secret text,
-  keys bigint[] GENERATED ALWAYS AS (CASE WHEN secret ~ '^[0-9A-Fa-f]{32}$' THEN randflake_keys(secret) END) STORED
+  keys bigint[] GENERATED ALWAYS AS (CASE WHEN secret ~ '^[0-9A-Fa-f]{32}$' THEN randflake_key_of(secret) END) STORED
 );
 ALTER TABLE randflake_default ENABLE ROW LEVEL SECURITY; -- so that a later GRANT ON ALL TABLES shows nobody the row
 

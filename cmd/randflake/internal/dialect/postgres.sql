@@ -3,7 +3,7 @@
 
 -- The round keys of a secret with 32 hexadecimal digits: 33 integers. Each has the keys of a block's words a, b, c and d, from the lowest
 -- bits on: of the three rounds of each of eight steps, with a zero after them, and the last ones.
-CREATE OR REPLACE FUNCTION randflake_keys(secret text) RETURNS bigint[] LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+CREATE OR REPLACE FUNCTION randflake_key_of(secret text) RETURNS bigint[] LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
   b bytea := CASE WHEN secret ~ '^[0-9A-Fa-f]{32}$' THEN decode(secret, 'hex') END;
@@ -37,7 +37,7 @@ $$;
 
 -- Sets the key of this session.
 CREATE OR REPLACE FUNCTION randflake_use(secret text) RETURNS void LANGUAGE sql
-RETURN set_config('randflake.key', randflake_keys(secret)::text, false);
+RETURN set_config('randflake.key', randflake_key_of(secret)::text, false);
 
 -- The key of this session. In a query of many rows, (SELECT randflake_key()) reads it once.
 CREATE OR REPLACE FUNCTION randflake_key() RETURNS bigint[] LANGUAGE plpgsql STABLE PARALLEL SAFE
