@@ -22,8 +22,8 @@ var (
 
 	// ErrClockBackward says that the clock is behind the newest ID by more than 10 seconds, or by
 	// less while that ID's second is used up. It passes when the clock has caught up, or with
-	// another lease. Where a processor claimed a run in the very second to which the clock went
-	// back, it hands out the rest of that run first.
+	// another lease. A processor that still has IDs of the second to which the clock went back hands
+	// them out first.
 	ErrClockBackward = errors.New("randflake: clock is behind the newest ID: " +
 		"wait until it has caught up, or get another lease")
 
