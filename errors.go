@@ -14,16 +14,18 @@ var (
 
 	// ErrLeaseNotStarted says that the clock is before the lease's first second: no lease covers
 	// the time until then, as for a minute after a loss of data, or the clock is behind.
-	ErrLeaseNotStarted = errors.New("randflake: lease has not started: wait until its start, or set the clock right if it is behind")
+	ErrLeaseNotStarted = errors.New("randflake: lease has not started: " +
+		"wait until its start, or set the clock right if it is behind")
 
 	// ErrLeaseEnded says that the clock has reached the end of the lease.
 	ErrLeaseEnded = errors.New("randflake: lease has ended: get another one")
 
 	// ErrClockBackward says that the clock is behind the newest ID by more than 10 seconds, or by
 	// less while that ID's second is used up. It passes when the clock has caught up, or with
-	// another lease. Where a processor claimed a run in the very second to which the clock went
-	// back, it hands out the rest of that run first.
-	ErrClockBackward = errors.New("randflake: clock is behind the newest ID: wait until it has caught up, or get another lease")
+	// another lease. A processor that still has IDs of the second to which the clock went back hands
+	// them out first.
+	ErrClockBackward = errors.New("randflake: clock is behind the newest ID: " +
+		"wait until it has caught up, or get another lease")
 
 	// ErrClosed says that the generator was closed.
 	ErrClosed = errors.New("randflake: generator is closed")

@@ -290,7 +290,8 @@ func lookOf(text string) string {
 	case len(text) == textLength && strings.ContainsFunc(text, unicode.IsUpper):
 		return "has capitals: want lower case"
 	}
-	return fmt.Sprintf("want 13 digits of base32hex in lower case (0-9, a-v), the first from g to v, got %d bytes", len(text))
+	return fmt.Sprintf("want 13 digits of base32hex in lower case (0-9, a-v), the first from g to v, got %d bytes",
+		len(text))
 }
 
 // isDecimal reports whether text is a decimal number, of any length.

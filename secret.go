@@ -38,7 +38,8 @@ const secretSize = 16 // bytes
 
 const redacted = "[redacted]"
 
-var errZeroSecret = fmt.Errorf("%w: it is not set, or all zeros, so that anybody could open its IDs: make one with NewSecret or with the command: randflake secret new",
+var errZeroSecret = fmt.Errorf("%w: it is not set, or all zeros, so that anybody could open its IDs: "+
+	"make one with NewSecret or with the command: randflake secret new",
 	ErrInvalidSecret)
 
 var errSecretText = errors.New("randflake: a secret is not encoded: leave it out, or write what its method Hex returns")
@@ -69,7 +70,8 @@ func SecretFromBytes(b []byte) (Secret, error) {
 // not quote the text.
 func ParseSecret(text string) (Secret, error) {
 	text = strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r")
-	invalid := fmt.Errorf("%w: want 32 hexadecimal digits or the base64 of 16 bytes, in plain text without quotes, got %d bytes",
+	invalid := fmt.Errorf("%w: want 32 hexadecimal digits or the base64 of 16 bytes, in plain text without quotes, "+
+		"got %d bytes",
 		ErrInvalidSecret, len(text))
 	if strings.ContainsAny(text, "\r\n") {
 		return Secret{}, invalid // package base64 would skip them

@@ -140,7 +140,8 @@ func (s *Space) checkNumbers(c *Counter) error {
 		if c.Next > c.Start {
 			known = fmt.Sprintf("%d is the highest number that is", c.Next-c.Step)
 		}
-		return fmt.Errorf("%w: %s of %s, after a loss of data: %s known to be taken: set the counter beyond all that were",
+		return fmt.Errorf("%w: %s of %s, after a loss of data: %s known to be taken: "+
+			"set the counter beyond all that were",
 			ErrCounter, c.Name, s, known)
 	}
 	return nil

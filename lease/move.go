@@ -124,7 +124,8 @@ func (mv *move) checkMade(ctx context.Context, before, there *meta) error {
 		if err := mv.old.forgetSuccessor(ctx, before.Successor); err != nil {
 			return err
 		}
-		return fmt.Errorf("%w: %s: it did not take the place of %s, which can be moved again: take another name or store",
+		return fmt.Errorf("%w: %s: it did not take the place of %s, which can be moved again: "+
+			"take another name or store",
 			ErrExists, mv.to, mv.old)
 	}
 	return fmt.Errorf("%w: %s: it did not take the place of %s: take another name or store", ErrExists, mv.to, mv.old)
@@ -173,7 +174,8 @@ func (mv *move) makeNew(ctx context.Context, last *snapshot, announced *meta) er
 		return err
 	}
 	if !done {
-		return fmt.Errorf("%w: %s: another process was faster, or its data was lost meanwhile: try again", ErrExists, mv.to)
+		return fmt.Errorf("%w: %s: another process was faster, or its data was lost meanwhile: try again",
+			ErrExists, mv.to)
 	}
 	return nil
 }

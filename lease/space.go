@@ -99,7 +99,8 @@ func Create(ctx context.Context, engine Engine, config Config) (*Space, error) {
 	}
 	m := newMeta(seen, limits, config)
 	if seen.isMoving() && m.mayShareIDs(seen.announced) { // both spaces could become the one for these IDs
-		return nil, fmt.Errorf("%w: %s: a move to it has not ended: call that again, or take another name", ErrExists, s)
+		return nil, fmt.Errorf("%w: %s: a move to it has not ended: call that again, or take another name",
+			ErrExists, s)
 	}
 	if err := seen.clockError(m); err != nil {
 		return nil, err

@@ -111,7 +111,8 @@ func (t *take) firstFree(window int64) (uint32, error) {
 			ErrCorrupt, t.space, next, window, begin)
 	}
 	if int64(next)+int64(t.want) > int64(end) {
-		why := fmt.Sprintf("%s: %d of %d nodes are taken, and %d wanted", t.space, min(next, end)-begin, end-begin, t.want)
+		why := fmt.Sprintf("%s: %d of %d nodes are taken, and %d wanted",
+			t.space, min(next, end)-begin, end-begin, t.want)
 		return 0, &WaitError{ErrFull, m.start(window + 1), why}
 	}
 	return next, nil

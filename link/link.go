@@ -54,7 +54,8 @@ var values = idtext.Values(idtext.Base32hex)
 
 // ErrForged says that a text has the form of a link's, but the wrong MAC: somebody made it up or
 // changed it, or it is of another purpose or secret. It wraps randflake.ErrInvalidID.
-var ErrForged = fmt.Errorf("%w: a link with the wrong MAC: forged, or of another purpose or secret", randflake.ErrInvalidID)
+var ErrForged = fmt.Errorf("%w: a link with the wrong MAC: forged, or of another purpose or secret",
+	randflake.ErrInvalidID)
 
 // A Signer makes and verifies the texts of links for one purpose. It is safe for concurrent use.
 type Signer struct {
@@ -100,12 +101,14 @@ func (s *Signer) Text(id randflake.ID) string {
 // long it takes does not depend on the right MAC.
 func (s *Signer) Verify(text string) (randflake.ID, error) {
 	if len(text) != length {
-		return 0, fmt.Errorf("%w: want the %d characters of a link, got %d bytes", randflake.ErrInvalidID, length, len(text))
+		return 0, fmt.Errorf("%w: want the %d characters of a link, got %d bytes",
+			randflake.ErrInvalidID, length, len(text))
 	}
 	id, err := randflake.Parse(text[:digits])
 	found, ok := parseMAC(text[digits:])
 	if err != nil || !ok {
-		return 0, fmt.Errorf("%w: want a link: the 13 digits of an ID and 13 of its MAC, in lower case", randflake.ErrInvalidID)
+		return 0, fmt.Errorf("%w: want a link: the 13 digits of an ID and 13 of its MAC, in lower case",
+			randflake.ErrInvalidID)
 	}
 	var got, want [8]byte
 	binary.BigEndian.PutUint64(got[:], found)

@@ -70,8 +70,8 @@ func checkVersion[T ~[16]byte](u T, version byte) error {
 	return nil
 }
 
-// convert returns u with another version, and what f makes of its other bits: 60 around the version
-// and 62 after the variant, of which f gets 61 each.
+// convert returns u with another version, and what f makes of its other 122 bits: 60 around the version
+// and 62 after the variant. f gets them as two halves of 61.
 func convert[T ~[16]byte](u T, version uint64, f func(high, low uint64) (uint64, uint64)) (converted T) {
 	around := withoutVersion(binary.BigEndian.Uint64(u[:8]))
 	after := binary.BigEndian.Uint64(u[8:]) &^ variantBits

@@ -47,7 +47,8 @@ func Keep(ctx context.Context, source lease.Source, layout *Layout, options ...O
 		return nil, err
 	}
 	if limits := source.Limits(); uint64(limits.Last()) >= workers {
-		return nil, fmt.Errorf("%w: %s has room for %d workers, and %s has nodes %d to %d: make a space with %d nodes, or a part of them",
+		return nil, fmt.Errorf("%w: %s has room for %d workers, and %s has nodes %d to %d: "+
+			"make a space with %d nodes, or a part of them",
 			ErrInvalidLayout, layout, workers, source, limits.First, limits.Last(), workers)
 	}
 	// Last, so that they win.

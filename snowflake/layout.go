@@ -38,11 +38,13 @@ func newLayout(name string, epoch time.Time, unit time.Duration, parts ...Part) 
 	l := &Layout{name: name, epoch: epoch.UnixMilli(), unit: unit.Milliseconds(), parts: slices.Clone(parts)}
 	switch {
 	case !isName(name):
-		return nil, fmt.Errorf("%w: name %q: want lower-case letters, digits, '-' and '_' after a letter", ErrInvalidLayout, name)
+		return nil, fmt.Errorf("%w: name %q: want lower-case letters, digits, '-' and '_' after a letter",
+			ErrInvalidLayout, name)
 	case unit <= 0 || unit%time.Millisecond != 0:
 		return nil, fmt.Errorf("%w: unit %s: want whole milliseconds", ErrInvalidLayout, unit)
 	case epoch.Before(earliest) || !epoch.Before(latest):
-		return nil, fmt.Errorf("%w: epoch in Unix second %d: want the years 1970 to 9999", ErrInvalidLayout, epoch.Unix())
+		return nil, fmt.Errorf("%w: epoch in Unix second %d: want the years 1970 to 9999",
+			ErrInvalidLayout, epoch.Unix())
 	case epoch.Nanosecond()%int(time.Millisecond) != 0:
 		return nil, fmt.Errorf("%w: epoch %s: want a whole millisecond", ErrInvalidLayout, rfc3339(epoch))
 	}

@@ -78,7 +78,8 @@ func parseLayout(text string) (*Layout, error) {
 	}
 	epoch, err := time.Parse(time.RFC3339Nano, moment)
 	if err != nil {
-		return nil, fmt.Errorf("%w: text %q: epoch %q: want one like 2025-01-01T00:00:00Z", ErrInvalidLayout, text, moment)
+		return nil, fmt.Errorf("%w: text %q: epoch %q: want one like 2025-01-01T00:00:00Z",
+			ErrInvalidLayout, text, moment)
 	}
 	l, err := newLayout(name, epoch, unit, parts...)
 	if err == nil && l.String() != text {

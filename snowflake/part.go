@@ -65,7 +65,8 @@ func (l *Layout) place(parts []Part) error {
 	}
 	slices.Reverse(l.statics)
 	if len(l.statics) == 0 && shift == maxBits {
-		return fmt.Errorf("%w: %s: %d bits without a static part: want at most %d", ErrInvalidLayout, textOf(parts), shift, maxBits-1)
+		return fmt.Errorf("%w: %s: %d bits without a static part: want at most %d",
+			ErrInvalidLayout, textOf(parts), shift, maxBits-1)
 	}
 	return nil
 }
@@ -77,7 +78,8 @@ func checkParts(parts []Part) error {
 	for i, p := range parts {
 		switch {
 		case !isName(p.Name):
-			return fmt.Errorf("%w: part %q: want a name of lower-case letters, digits, '-' and '_' that begins with a letter",
+			return fmt.Errorf("%w: part %q: "+
+				"want a name of lower-case letters, digits, '-' and '_' that begins with a letter",
 				ErrInvalidLayout, p.Name)
 		case seen[p.Name]:
 			return fmt.Errorf("%w: part %s: given twice: want one", ErrInvalidLayout, p.Name)

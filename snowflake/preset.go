@@ -66,7 +66,10 @@ func Twitter() *Layout { return twitter }
 // Presets returns the layouts that ParseLayout knows by name, the most common first. docs/layouts.md
 // describes them.
 func Presets() []*Layout {
-	return []*Layout{discord, twitter, worker10, mastodon, instagram, sonyflake, sonyflake2, tsid, yitter, unix, baidu, node8, javaScript53}
+	return []*Layout{
+		discord, twitter, worker10, mastodon, instagram, sonyflake, sonyflake2,
+		tsid, yitter, unix, baidu, node8, javaScript53,
+	}
 }
 
 // presetOf returns the preset with the given name.
@@ -79,5 +82,6 @@ func presetOf(name string) (*Layout, error) {
 			return l, nil
 		}
 	}
-	return nil, fmt.Errorf("%w: text %q: want one of %s, or a form like %q", ErrInvalidLayout, name, strings.Join(names, ", "), example)
+	return nil, fmt.Errorf("%w: text %q: want one of %s, or a form like %q",
+		ErrInvalidLayout, name, strings.Join(names, ", "), example)
 }

@@ -43,7 +43,8 @@ func (l *Layout) staticBits(worker uint64, pinned []pin) (placed, workers uint64
 		placed |= value << s.shift
 	}
 	if rest != 0 {
-		return 0, 0, fmt.Errorf("%w: worker %d: want at most %d, which the static parts of layout %s that are not pinned can hold",
+		return 0, 0, fmt.Errorf("%w: worker %d: want at most %d, "+
+			"which the static parts of layout %s that are not pinned can hold",
 			errInvalidLease, worker, workers-1, l.name)
 	}
 	return placed, workers, nil

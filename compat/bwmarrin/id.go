@@ -18,7 +18,8 @@ type ID int64
 // The errors of ParseBase32 and ParseBase58, which return -1 with them.
 var (
 	ErrInvalidBase32 = errors.New("snowflake: invalid base32: want digits of z-base-32, of at most 64 bits")
-	ErrInvalidBase58 = errors.New("snowflake: invalid base58: want digits and letters but for 0, I, O and l, of at most 64 bits")
+	ErrInvalidBase58 = errors.New("snowflake: invalid base58: want digits and letters but for 0, I, O and l, " +
+		"of at most 64 bits")
 )
 
 // A JSONSyntaxError says that JSON is not a string.

@@ -46,12 +46,14 @@ func layoutOf() (*snowflake.Layout, error) {
 	if NodeBits > 0 {
 		parts += fmt.Sprintf(", node %d", NodeBits)
 	}
-	layout, err := snowflake.ParseLayout(fmt.Sprintf("bwmarrin: %s, sequence %d; 1ms since %s", parts, StepBits, epoch.Format(time.RFC3339Nano)))
+	layout, err := snowflake.ParseLayout(fmt.Sprintf("bwmarrin: %s, sequence %d; 1ms since %s",
+		parts, StepBits, epoch.Format(time.RFC3339Nano)))
 	if err != nil {
 		return nil, fmt.Errorf("snowflake: Epoch %d, NodeBits %d, StepBits %d: %w", Epoch, NodeBits, StepBits, err)
 	}
 	if end := layout.Expires(); !time.Now().Before(end) {
-		return nil, fmt.Errorf("snowflake: the times of %d NodeBits and %d StepBits ended at %s: want fewer bits, or a later Epoch",
+		return nil, fmt.Errorf("snowflake: the times of %d NodeBits and %d StepBits ended at %s: "+
+			"want fewer bits, or a later Epoch",
 			NodeBits, StepBits, end.Format(time.RFC3339Nano))
 	}
 	return layout, nil

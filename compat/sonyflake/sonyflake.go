@@ -43,7 +43,8 @@ type Settings struct {
 // The errors of New, NextID and Compose, which are not wrapped.
 var (
 	ErrStartTimeAhead   = errors.New("sonyflake: StartTime is in the future")
-	ErrNoPrivateAddress = errors.New("sonyflake: this machine has no private or link-local IPv4 address: set MachineID, or call Keep")
+	ErrNoPrivateAddress = errors.New("sonyflake: this machine has no private or link-local IPv4 address: " +
+		"set MachineID, or call Keep")
 	ErrOverTimeLimit    = errors.New("sonyflake: 39 bits of time since StartTime have ended: no more IDs")
 	ErrInvalidMachineID = errors.New("sonyflake: CheckMachineID refuses the machine ID")
 	ErrInvalidSequence  = errors.New("sonyflake: the sequence number has more than 8 bits")

@@ -53,7 +53,8 @@ var (
 	ErrConsistencyViolation = errors.New("randflake: clock went back: wait until it has caught up")
 
 	// ErrInvalidID says that a text is not an ID.
-	ErrInvalidID = errors.New("randflake: invalid ID: want 1 to 13 base32hex digits in lower case, without leading zeros, of at most 64 bits")
+	ErrInvalidID = errors.New("randflake: invalid ID: want 1 to 13 base32hex digits in lower case, " +
+		"without leading zeros, of at most 64 bits")
 )
 
 // Parts are the contents of an ID. IDs are not authenticated: any 64-bit value opens to some Parts.

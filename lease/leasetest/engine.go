@@ -73,7 +73,7 @@ func wantErr(t testing.TB, what string, err, target error) {
 	}
 }
 
-// put puts the entry a, of which the checks that follow tell what became.
+// put puts the entry a. Later checks read it.
 func put(value string) Call { return Call{Swap: true, Put: Entry("a", value)} }
 
 // first puts 2, and then 1.
@@ -234,7 +234,7 @@ func anyCall(rng *rand.Rand, names []string, model data) Call {
 	return c
 }
 
-// together has players do something so many times each, all at the same time, on the handles by turns.
+// together has each player call do, times times, all at once, on changing handles.
 func (w *engineBed) together(players, times int, do func(engine lease.Engine, player, i int)) {
 	wantErr(w, "Prepare", w.handles[0].Prepare(w.Context()), nil)
 	var wg sync.WaitGroup

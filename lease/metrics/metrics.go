@@ -76,7 +76,8 @@ func Build(version string) Reporter {
 			}
 		}
 	}
-	m := Gauge("randflake_build_info", "Always 1; the labels are the version of randflake, or of the service randflaked, and of Go.", 1)
+	m := Gauge("randflake_build_info",
+		"Always 1; the labels are the version of randflake, or of the service randflaked, and of Go.", 1)
 	m.Labels = map[string]string{"version": version, "goversion": runtime.Version()}
 	return Func(func() []Metric { return []Metric{m} })
 }

@@ -92,7 +92,8 @@ func FromEnvironment() (string, error) {
 func secretInEnvironment() (randflake.Secret, error) {
 	text, file := os.Getenv("RANDFLAKE_SECRET"), os.Getenv("RANDFLAKE_SECRET_FILE")
 	if text != "" && file != "" {
-		return randflake.Secret{}, errors.New("RANDFLAKE_SECRET and RANDFLAKE_SECRET_FILE are both set: want one of them")
+		return randflake.Secret{}, errors.New("RANDFLAKE_SECRET and RANDFLAKE_SECRET_FILE are both set: " +
+			"want one of them")
 	}
 	if text != "" {
 		secret, err := randflake.ParseSecret(text)

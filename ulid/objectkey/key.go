@@ -55,13 +55,15 @@ func New(format Format) (*Keys, error) {
 	last := 0
 	for _, split := range format.Splits {
 		if split <= last || split >= textSize {
-			return nil, fmt.Errorf("%w: splits %d: want 1 to %d, ascending", ErrInvalidFormat, format.Splits, textSize-1)
+			return nil, fmt.Errorf("%w: splits %d: want 1 to %d, ascending",
+				ErrInvalidFormat, format.Splits, textSize-1)
 		}
 		last = split
 	}
 	// If a delimiter contained characters of ULIDs, a store would find folders where there are none.
 	if last > 0 && (format.Delimiter == "" || strings.ContainsAny(format.Delimiter, idtext.Crockford)) {
-		return nil, fmt.Errorf("%w: delimiter %q: want some characters that are none of a ULID's", ErrInvalidFormat, format.Delimiter)
+		return nil, fmt.Errorf("%w: delimiter %q: want some characters that are none of a ULID's",
+			ErrInvalidFormat, format.Delimiter)
 	}
 	format.Splits = slices.Clone(format.Splits)
 	size := len(format.Prefix) + textSize + len(format.Splits)*len(format.Delimiter) + len(format.Suffix)

@@ -143,8 +143,8 @@ func (p *Postgres) Kill() error {
 	return p.failed(err)
 }
 
-// freeMemory removes the segment of shared memory by which a server knows that another one has its
-// directory. The system keeps that of one that was killed, and has room for some thousand.
+// freeMemory removes the shared memory that a killed server left: the system has room for the segments
+// of some thousand servers.
 func (p *Postgres) freeMemory() {
 	var key, id int
 	if lines := p.says(); len(lines) > 6 {
@@ -167,7 +167,7 @@ func (p *Postgres) children() (children []int) {
 	return children
 }
 
-// isRunning reports whether there is a process that has not ended. Of one that has, init may not know yet.
+// isRunning reports whether a process has not ended. init may still list one that has.
 func isRunning(pid int) bool {
 	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	_, state, found := strings.Cut(string(stat), ") ")

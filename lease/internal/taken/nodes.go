@@ -176,7 +176,7 @@ func (n *Nodes) Restart(floor int64, next uint32) {
 	n.Steps = append([]Step{below}, above...)
 }
 
-// Newest returns the last window before limit of which nodes are taken or given up, or -1.
+// Newest returns the last window before limit with a node that is taken or given up, or -1.
 func (n *Nodes) Newest(limit int64) int64 {
 	for _, step := range slices.Backward(n.Steps) {
 		if step.Next > 0 && step.From < limit {

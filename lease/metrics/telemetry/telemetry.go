@@ -81,7 +81,8 @@ func (t traced) Swap(ctx context.Context, expect, put []lease.Entry) (a lease.An
 
 // begin starts a span, which end ends.
 func (t traced) begin(ctx context.Context, name string) (_ context.Context, end func(error)) {
-	ctx, span := t.tracer.Start(ctx, name, trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(attribute.String("randflake.store", t.Engine.String())))
+	store := attribute.String("randflake.store", t.Engine.String())
+	ctx, span := t.tracer.Start(ctx, name, trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(store))
 	return ctx, func(err error) {
 		if err != nil {
 			span.SetStatus(codes.Error, err.Error())

@@ -56,7 +56,9 @@ func (t *tool) compareParts(cmd *cobra.Command, stores []string) error {
 		}
 		info := infos[i]
 		check := cmp.Or(info.Check, "none, so whether another space has these nodes is unknown")
-		if err := t.print("%s has nodes %d to %d; check value of its secret: %s\n", h.operand(), info.First, info.Last(), check); err != nil {
+		err := t.print("%s has nodes %d to %d; check value of its secret: %s\n",
+			h.operand(), info.First, info.Last(), check)
+		if err != nil {
 			return err
 		}
 		for j, other := range infos[:i] {
@@ -162,8 +164,10 @@ func (f *findings) addBeginning() {
 		f.add(true, "until %s leases are of the reserve: %s", clockTime(info.Floor), info.Why)
 	}
 	if info.FloorExcess > 0 && !info.Retired {
-		f.add(false, "that is %v later than right clocks can have set it: this machine's clock is behind, or the one of who noted it was ahead: "+
-			"if the latter, set it right, end the programs that ran under it, run randflake store retire %s, and make another space without --new, for another secret if they made IDs",
+		f.add(false, "that is %v later than right clocks can have set it: "+
+			"this machine's clock is behind, or the one of who noted it was ahead: "+
+			"if the latter, set it right, end the programs that ran under it, run randflake store retire %s, "+
+			"and make another space without --new, for another secret if they made IDs",
 			info.FloorExcess, f.home.operand())
 	}
 	isNearlyFull := 10*uint64(info.TakenNodes) > 9*uint64(most)

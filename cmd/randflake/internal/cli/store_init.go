@@ -27,7 +27,8 @@ func (t *tool) storeInitCommand() *cobra.Command {
 	secretFlag(cmd, &r.home.secret)
 	f := cmd.Flags()
 	f.BoolVar(&r.config.New, "new", false, "no IDs were made before")
-	choiceFlag(cmd, &r.trust, "trust", "", "WORD", "promotion (PostgreSQL) or restart (Redis) loses nothing:\nsee randflake help store trust",
+	choiceFlag(cmd, &r.trust, "trust", "", "WORD",
+		"promotion (PostgreSQL) or restart (Redis) loses nothing:\nsee randflake help store trust",
 		"promotion", "restart", noTrust)
 	f.BoolVar(&r.ifMissing, "if-missing", false, "do not fail if the space exists")
 	limits := &r.config.Limits
@@ -221,7 +222,8 @@ func beginningOfNew(info lease.Info) string {
 			"make another one with --secret-file to have all other secrets refused"
 	}
 	if info.Nodes <= randflake.MaxNode {
-		begin += fmt.Sprintf("\nit has nodes %d to %d, of which no other space of the same secret or layout may have one, in any store: "+
+		begin += fmt.Sprintf("\nit has nodes %d to %d, "+
+			"of which no other space of the same secret or layout may have one, in any store: "+
 			"compare all with randflake store info STORE STORE...", info.First, info.Last())
 	}
 	return begin
