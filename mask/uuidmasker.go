@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/counter/numbers/ff1"
 	"github.com/randflake/randflake/internal/derived"
+	"github.com/randflake/randflake/internal/ff1"
 	"github.com/randflake/randflake/ulid"
 )
 
