@@ -172,7 +172,7 @@ func countRolledBack(w *world) {
 	w.refuse(late, Forgotten)
 	for _, name := range both {
 		w.counters(func(c *counter.Counters) error {
-			return c.SetCounter(w.ctx, name, newest[name]+inMemory)
+			return c.Source().SetCounter(w.ctx, name, newest[name]+inMemory)
 		})
 	}
 	w.goOn(append(workers, late...)...)

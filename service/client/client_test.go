@@ -369,7 +369,7 @@ func TestCounters(t *testing.T) {
 	}
 	list := func(limit int) func() (any, error) {
 		return func() (any, error) {
-			all, err := counters.Counters(t.Context(), "x", limit)
+			all, err := counters.Source().Counters(t.Context(), "x", limit)
 			return len(all), err
 		}
 	}
@@ -399,7 +399,7 @@ func TestCounters(t *testing.T) {
 	service.run = &api.CounterServiceTakeResponse{First: 7, Count: 1, Step: 1, Period: "2027-01-15"}
 	for key, want := range map[string]error{"2027-01-15": nil, "2027-01-16": lease.ErrClock} {
 		period := lease.Period{Of: "day in UTC", Key: key}
-		if run, err := counters.TakeNumbers(t.Context(), "a", period, 1); !errors.Is(err, want) {
+		if run, err := counters.Source().TakeNumbers(t.Context(), "a", period, 1); !errors.Is(err, want) {
 			t.Errorf("in period %s: %+v, error %v, want %v", key, run, err, want)
 		}
 	}
