@@ -139,7 +139,7 @@ func countKilled(w *world) {
 // next returns the number that a counter gives next.
 func (w *world) next(name string) (next int64) {
 	w.counters(func(c *counter.Counters) error {
-		info, err := c.Counter(w.ctx, name)
+		info, err := c.Source().Counter(w.ctx, name)
 		next = info.Next
 		return err
 	})
