@@ -47,7 +47,7 @@ check: servers tools
 test check: gotestsum
 	@rm -rf $(LOGS) && mkdir -p $(LOGS)
 	@$(MAKE) --no-print-directory --keep-going --jobs=2 HIDDEN=all $(IN_$@:%=shown-%) && failed=0 || failed=1; \
-		internal/summary.sh $(LOGS) "$(IN_$@)" $(REQUIRED) && exit $$failed
+		internal/tools/summary.sh $(LOGS) "$(IN_$@)" $(REQUIRED) && exit $$failed
 # What a target prints, each line at once and after its name, as two run at a time.
 shown-%:
 	@{ $(MAKE) --no-print-directory $* 2>&1 || echo $$? >$(LOGS)/$*.failed; } | tee $(LOGS)/$*.out | sed -u 's/^/$*: /'; test ! -e $(LOGS)/$*.failed
@@ -55,7 +55,7 @@ shown-%:
 gotestsum:
 	@mkdir -p $(LOGS) && GOBIN=$(CURDIR)/bin $(GO) install gotest.tools/gotestsum@v1.13.0
 servers tools languages:
-	@internal/install.sh $@
+	@internal/tools/install.sh $@
 node: languages
 	node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)' || (cd internal/tools/node && $(NPM_CI))
 helm:
@@ -73,9 +73,9 @@ built:
 	$(GO) build -o /dev/null ./cmd/randflake
 race: gotestsum
 	$(TEST) -race -short $(CONCURRENT)
-# Random schedules of a few processes with leases and counters, for EXPLORE each of six sets of moves, and the largest rushes.
+# Random schedules of a few processes with leases and counters, for EXPLORE each set of moves; the largest rushes; each second of a loss.
 explore: gotestsum
-	$(TEST) -run '^Test(Explore|Chains|Rush)$$' -timeout 0 ./lease -explore $(EXPLORE)
+	$(TEST) -run '^Test(Explore|Chains|Rush|Reserve)$$' -timeout 0 ./lease -explore $(EXPLORE)
 
 # The service's clients in other languages: their own tests, and one suite for all, as packages in empty projects.
 clients: gotestsum node
@@ -125,7 +125,7 @@ deploy: tools helm
 	@mkdir -p $(LOGS) && echo "deploy: unit, alerts, dashboards and chart are right" >$(LOGS)/$@.note
 # A release of HEAD, as its users will meet it.
 rehearsal: servers node helm
-	HELM=$(CURDIR)/bin/helm internal/rehearsal.sh
+	HELM=$(CURDIR)/bin/helm internal/tools/rehearsal.sh
 	@mkdir -p $(LOGS) && echo "rehearsal: what the pages say works from empty caches" >$(LOGS)/$@.note
 browser: gotestsum tools
 	$(LAB) $(TEST) ./browser
@@ -159,7 +159,7 @@ workflows:
 promises:
 	$(LAB) $(GO) test -count=1 ./promises
 budget:
-	@internal/count.sh -check
+	@internal/tools/count.sh -check
 # The opcodes that Go's assembler does not know must be those of the instructions beside them.
 generate: tools
 	$(GO) generate ./...
@@ -171,7 +171,7 @@ protocol:
 
 # Writes a version into all modules, and says which tags are left to make: make release VERSION=v0.1.0
 release:
-	internal/release.sh $(VERSION)
+	internal/tools/release.sh $(VERSION)
 bench:
 	cd bench && $(GO) run .
 fuzz:

@@ -17,8 +17,8 @@ import (
 
 	"github.com/klauspost/cpuid/v2"
 
-	"github.com/randflake/randflake/internal/testing/idtest"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/idtest"
+	"github.com/randflake/randflake/internal/test/require"
 )
 
 // forEachBackend runs f as a subtest or a sub-benchmark for each backend of this machine, with that
@@ -157,7 +157,7 @@ func checkBulk(t *testing.T, key [16]byte, plain []uint64, first uint64) {
 
 var (
 	soakPairs = flag.Int("soak", 100_000, "pairs of key and block that TestSoak compares for each backend")
-	soakSeed  = flag.Uint64("soak-seed", rand.Uint64(), "seed of TestSoak, which a failure tells")
+	soakSeed  = flag.Uint64("soak-seed", rand.Uint64(), "seed of TestSoak and TestCopiedMachine, which a failure tells")
 )
 
 // TestSoak compares every backend with the oracle, first at all lengths, then at random ones: with

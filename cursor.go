@@ -13,16 +13,15 @@ const clockTolerance = 10
 // A cursor hands out the raw values of one lease, each at most once. A raw value is second, node
 // and sequence, from high to low, and the nodes of a lease are contiguous. So the lease's values of
 // one second are consecutive integers. Uniqueness rests on one fact: until freeze ends all claims,
-// next only grows. (After the format's last value it is 0, which stands for 2^64: nothing is left
-// then.) Clocks only say how far next may jump.
+// next only grows (see endOf for the format's last value). Clocks only say how far next may jump.
 //
 //	node 5, sequence 0          node 6, sequence 0          node 6, sequence 131,071
 //	|                           |                           |
 //	#####################################....................    one second of the nodes 5 and 6
 //	claimed                              next
 type cursor struct {
-	// next is base in an unused cursor, frozen() in the end, and otherwise one past the newest value.
-	// That need not be a value of the lease.
+	// next is base before the first claim, one past the newest value after it, and frozen() after
+	// freeze. One past the newest value may be outside of the lease.
 	next atomic.Uint64
 
 	bounds // of the lease
@@ -35,13 +34,14 @@ type bounds struct {
 	startSecond, endSecond int64  // the interval of Unix seconds, [startSecond, endSecond)
 }
 
-// frozen returns the next of a cursor that hands out nothing more: one before the first value.
+// frozen returns the next of a cursor that hands out nothing more: one before the first value. No
+// claim gets there: see endOf.
 func (b *bounds) frozen() uint64 { return b.base - 1 }
 
 // errFrozen is the error for claims from a frozen cursor. It never leaves the package.
 var errFrozen = errors.New("randflake: cursor is frozen")
 
-func (l Lease) bounds() bounds {
+func boundsOf(l Lease) bounds {
 	start := l.Start.Unix()
 	return bounds{
 		base:        pack(start, l.FirstNode, 0),
@@ -62,13 +62,13 @@ func newCursor(b bounds) *cursor {
 }
 
 // claim takes up to n consecutive raw values at the Unix second now, and returns the first one and
-// their number. It takes at most 1/sharers of what is left in the second, but at least one value:
-// when few are left, callers that claim ahead of need then waste little.
+// their number. sharers is how many callers may want the rest of the second: a claim takes at most
+// that part of it, but at least one value. So callers that claim ahead of need leave some to others.
 func (c *cursor) claim(now int64, n, sharers uint64) (first, taken uint64, err error) {
 	for {
 		next := c.next.Load()
 		var left uint64
-		first, left, err = c.plan(next, now)
+		first, left, err = c.claimable(next, now)
 		if err != nil {
 			return 0, 0, err
 		}
@@ -79,16 +79,16 @@ func (c *cursor) claim(now int64, n, sharers uint64) (first, taken uint64, err e
 	}
 }
 
-// plan returns, for a cursor at next and a clock at now, the first value of a claim, and how many
-// its second has from there on. That second is the clock's, or the newest one used if the clock is
-// behind that by no more than the tolerance. plan changes nothing: the compare-and-swap of claim
-// takes effect only if next is still what plan was given.
-func (b *bounds) plan(next uint64, now int64) (first, left uint64, err error) {
+// claimable returns the first value that a claim would get from a cursor at next, with a clock at
+// now, and how many values its second has from there on. That second is the clock's, or the newest
+// one used if the clock is behind that by no more than the tolerance. claimable changes nothing: the
+// compare-and-swap of claim takes effect only if next is still what it was.
+func (b *bounds) claimable(next uint64, now int64) (first, left uint64, err error) {
 	if next == b.frozen() {
 		return 0, 0, errFrozen
 	}
 	second := now
-	goesOn := false // in the newest second used
+	goesOn := false // whether second is the newest one used
 	if next != b.base {
 		newest := secondOf(next - 1)
 		if now < newest-clockTolerance {
@@ -103,7 +103,7 @@ func (b *bounds) plan(next uint64, now int64) (first, left uint64, err error) {
 	}
 	first = pack(second, b.firstNode, 0)
 	if goesOn {
-		first = next
+		first = next // no maximum of both: next may be 0, which stands for 2^64
 	}
 	left = b.endOf(second) - first
 	if left > 0 {
@@ -129,7 +129,8 @@ func (b *bounds) outside(second int64) error {
 }
 
 // endOf returns the value after the last one of a second. For MaxNode in the format's last second
-// that is 0; differences to it are right all the same.
+// that is 0, which stands for 2^64. Differences to it are right all the same: a cursor whose next is
+// 0 has nothing left.
 func (b *bounds) endOf(second int64) uint64 {
 	end := pack(second, b.lastNode, MaxSequence) + 1
 	if end == b.base {
@@ -140,8 +141,8 @@ func (b *bounds) endOf(second int64) uint64 {
 	return end
 }
 
-// freeze ends all claims, and returns the newest second used, if the cursor was used. The caller
-// holds the generator's mu, and calls it once: a second call would return a wrong second.
+// freeze ends all claims. It returns whether there were any, and if so, the newest second used. It
+// is called once for each cursor: a second call would return a wrong second.
 func (c *cursor) freeze() (lastUsed int64, used bool) {
 	next := c.next.Swap(c.frozen())
 	return secondOf(next - 1), next != c.base

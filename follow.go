@@ -7,19 +7,15 @@ import (
 )
 
 // How leases follow one another in a generator is told in package handover.
-//
-// A call that loaded a state before it was replaced may still hand out an ID of the old
-// state's batches. That is safe: its raw value was claimed before End froze the old cursor, no
-// other call gets it, and its second is not after lastUsed, which Close returns.
 
-// Leases is for package lease, whose keepers hand over the leases that follow the first one. Other
+// Handover is for package lease, whose keepers hand over the leases that follow the first one. Other
 // modules can't make its argument.
-func (g *Generator) Leases(handover.Key) handover.Queue[Lease] {
+func (g *Generator) Handover(handover.Key) handover.Queue[Lease] {
 	g.load() // panics without a generator
 	return keeperView{&g.leases, g}
 }
 
-// A keeperView is a generator as its keeper sees it.
+// A keeperView implements handover.Queue for a generator.
 type keeperView struct {
 	*handover.Leases[Lease, work]
 	g *Generator
@@ -32,33 +28,44 @@ func (v keeperView) Add(lease Lease) error {
 	return v.Leases.Add(lease)
 }
 
+// Ready may put a pending lease in force, as a call for an ID would.
 func (v keeperView) Ready() error {
 	a := v.g.freshAttempt()
 	for {
 		cursor := a.st.Work.cursor
-		_, _, err := cursor.plan(cursor.next.Load(), a.now)
+		_, _, err := cursor.claimable(cursor.next.Load(), a.now)
 		if a.st.Machine.Stale() {
 			return errCopied
 		}
 		if err == nil {
 			return nil
 		}
-		a, err = v.g.nextAttempt(a, err)
+		a, err = v.g.afterRefusal(a, err)
 		if err != nil {
 			return err
 		}
 	}
 }
 
-// A maker is a generator as its leases see it.
+var leaseErrors = handover.Errors{
+	Closed:     ErrClosed,
+	Copied:     errCopied,
+	Ended:      ErrLeaseEnded,
+	NotStarted: ErrLeaseNotStarted,
+}
+
+// A maker implements handover.Maker for a generator, whose methods these are not.
 type maker Generator
 
 func (m *maker) Span(lease Lease) (first, end int64) { return lease.Start.Unix(), lease.End.Unix() }
 
 func (m *maker) Begin(lease Lease, _ int64) work {
-	return (*Generator)(m).newWork(newCursor(lease.bounds()), runtime.GOMAXPROCS(0))
+	return (*Generator)(m).newWork(newCursor(boundsOf(lease)), runtime.GOMAXPROCS(0))
 }
 
+// End freezes the cursor. A call that loaded the state before that may still hand out an ID of its
+// batches. That is safe: the raw value was claimed before, no other call gets it, and its second is
+// not after lastUsed, which Close returns.
 func (m *maker) End(w work) (over work, used bool) {
 	second, used := w.cursor.freeze()
 	if used {
@@ -67,9 +74,10 @@ func (m *maker) End(w work) (over work, used bool) {
 	return work{cursor: w.cursor}, used
 }
 
-// follow switches to a pending lease, as that of st refused with err at second now. now was read
-// from the clock after st was loaded: an earlier reading could lie before the lease's start. nil
-// means: try again. Otherwise follow returns what callers get.
+// follow is called when st refused with err at second now, which was read from the clock after st
+// was loaded: an earlier reading could lie before the lease's start. follow puts a pending lease in
+// force if there is one for now. It returns nil if another attempt may succeed, and otherwise the
+// error that callers get.
 func (g *Generator) follow(st *state, now int64, err error) error {
 	switch {
 	case st.Dropped:
@@ -81,14 +89,5 @@ func (g *Generator) follow(st *state, now int64, err error) error {
 	case err == ErrClockBackward && g.clock.Read() > now:
 		return nil // it need not have gone back: others may have used a second that began after now was read
 	}
-	if g.leases.Follow(st, now) {
-		return nil
-	}
-	if err == ErrLeaseEnded {
-		_, later := g.leases.Next(now)
-		if later {
-			return ErrLeaseNotStarted
-		}
-	}
-	return err
+	return g.leases.Follow(st, now, err)
 }

@@ -30,15 +30,6 @@ type Generator struct {
 // another lease comes into force, or there are more processors.
 type state = handover.State[Lease, work]
 
-// work is what the IDs of a lease are made with. When the lease is over, only the cursor is left,
-// frozen.
-type work struct {
-	quick     shards // the same shards, if Generate and Wait may take the short way; otherwise empty
-	shards    shards // one for each processor
-	cursor    *cursor
-	runLength uint64 // how many raw values a shard claims at once
-}
-
 // New returns a generator that makes IDs under a lease: make one for the whole process and keep it.
 // Generators that are made for each request, or call, begin again and repeat each other's IDs,
 // without an error.
@@ -65,9 +56,8 @@ func New(secret Secret, lease Lease, options ...Option) (*Generator, error) {
 			return nil, err
 		}
 	}
-	first := g.newWork(newCursor(lease.bounds()), runtime.GOMAXPROCS(0))
-	errs := handover.Errors{Closed: ErrClosed, Copied: errCopied}
-	g.leases.Start((*maker)(g), errs, queue.New("randflake"), lease, first)
+	first := g.newWork(newCursor(boundsOf(lease)), runtime.GOMAXPROCS(0))
+	g.leases.Start((*maker)(g), leaseErrors, queue.New("randflake"), lease, first) // maker: see follow.go
 	return g, nil
 }
 
@@ -76,6 +66,8 @@ func (g *Generator) newWork(c *cursor, processors int) work {
 		shards:    newShards(processors),
 		cursor:    c,
 		runLength: runLength(c.nodes(), processors),
+		cipher:    g.cipher,
+		made:      &g.leases.Made,
 	}
 	// The short way goes by the published second and by batches. An injected clock publishes nothing
 	// (a bubble of testing/synctest has one, too), and Strict has no batches.
@@ -88,7 +80,7 @@ func (g *Generator) newWork(c *cursor, processors int) work {
 // Generate returns a new ID. It never waits for time or I/O: if no ID can be proven unique it
 // returns ErrExhausted, ErrLeaseNotStarted, ErrLeaseEnded, ErrClockBackward, ErrEndOfLife or
 // ErrClosed.
-func (g *Generator) Generate() (ID, error) {
+func (g *Generator) Generate() (ID, error) { // Wait has its lines once more
 	if g == nil {
 		panicUnmade()
 	}
@@ -110,11 +102,15 @@ func (g *Generator) Generate() (ID, error) {
 	}
 	st.Work.quick.unpin(s) // also without a shard
 	id, err := g.generate()
-	return id, g.leases.Refused(err, false)
+	return id, g.leases.Tell(err)
 }
 
-// generate is Generate by the slow way, without reporting a refusal. It never reads the clock while
-// pinned: that may allocate, and an injected clock may block.
+// generate is Generate by the slow way, without reporting a refusal.
+//
+// The slow ways make attempts until one succeeds, or afterRefusal says that no other helps. generate
+// takes an ID of this processor's shard, and fillFromShards does so for fewer than 64 of them.
+// fillFromCursor is for more, and with Strict for all: it claims runs from the cursor. No clock is
+// read while a shard is pinned: that may allocate, and an injected clock may block.
 func (g *Generator) generate() (ID, error) {
 	if g.strict {
 		var id [1]ID
@@ -131,14 +127,14 @@ func (g *Generator) generate() (ID, error) {
 			return id, nil
 		}
 		var err error
-		a, err = g.nextAttempt(a, refusal)
+		a, err = g.afterRefusal(a, refusal)
 		if err != nil {
 			return 0, err
 		}
 	}
 }
 
-// An attempt is what a call goes by when it tries to make IDs.
+// An attempt is the state and the second by which a call tries once.
 type attempt struct {
 	st    *state
 	now   int64 // the Unix second
@@ -153,14 +149,14 @@ func (g *Generator) fromShard(a attempt) (ID, error) {
 		a.st.Work.shards.unpin(s)
 		return 0, errNoShard
 	}
-	id, err := s.next(g, a)
+	id, err := s.next(&a.st.Work, a.now, a.fresh)
 	a.st.Work.shards.unpin(s)
 	return id, err
 }
 
-// nextAttempt returns the attempt that follows a, which was refused. If no other attempt helps it
-// returns the error that callers get.
-func (g *Generator) nextAttempt(a attempt, refusal error) (attempt, error) {
+// afterRefusal does what helps against the refusal of a, which may be to add shards or to put
+// another lease in force. It returns another attempt, or if none helps, the error that callers get.
+func (g *Generator) afterRefusal(a attempt, refusal error) (attempt, error) {
 	if a.st.Closed { // asked first, as a closed generator does not grow
 		return attempt{}, ErrClosed
 	}
@@ -190,26 +186,26 @@ func (g *Generator) freshAttempt() attempt {
 
 // Fill fills dst with new IDs and returns how many it made. If n < len(dst), err is one of
 // Generate's errors; the first n IDs are good all the same. For many IDs at once it is much faster
-// than Generate. Fewer than 64 come from where Generate takes its own.
+// than Generate. Fewer than 64 IDs come from the batches that Generate uses.
 func (g *Generator) Fill(dst []ID) (n int, err error) {
 	n, err = g.fill(dst)
-	return n, g.leases.Refused(err, false)
+	return n, g.leases.Tell(err)
 }
 
 // fill is Fill, but does not report a refusal. Few IDs come from a shard's batch, as a kernel takes as
-// long for them as for a batch.
+// long for them as for a batch. With Strict there are no batches.
 func (g *Generator) fill(dst []ID) (n int, err error) {
 	st := g.load()
 	few := 0 < len(dst) && len(dst) < batchSize
-	switch {
-	case few && fillFromBatch(st, dst):
+	if few && fillFromBatch(st, dst) {
 		return len(dst), nil
-	case few && !g.strict:
-		n, err = g.fillFew(dst)
-	default:
-		n, err = g.fillMany(dst)
 	}
-	if st.Machine.Stale() { // which was the generator's before the first ID
+	if few && !g.strict {
+		n, err = g.fillFromShards(dst)
+	} else {
+		n, err = g.fillFromCursor(dst)
+	}
+	if st.Machine.Stale() { // st was loaded before the first ID, so this covers all of them
 		return 0, errCopied
 	}
 	return n, err
@@ -228,8 +224,8 @@ func fillFromBatch(st *state, dst []ID) bool {
 	return false
 }
 
-// fillFew fills dst from the shards of the processors that it runs on, mostly one.
-func (g *Generator) fillFew(dst []ID) (n int, err error) {
+// fillFromShards fills dst from the shards of the processors that it runs on, mostly one.
+func (g *Generator) fillFromShards(dst []ID) (n int, err error) {
 	a := g.firstAttempt()
 	for {
 		made, refusal := g.fillFromShard(a, dst[n:])
@@ -237,7 +233,7 @@ func (g *Generator) fillFew(dst []ID) (n int, err error) {
 		if refusal == nil {
 			return n, nil
 		}
-		a, err = g.nextAttempt(a, refusal)
+		a, err = g.afterRefusal(a, refusal)
 		if err != nil {
 			return n, err
 		}
@@ -251,13 +247,13 @@ func (g *Generator) fillFromShard(a attempt, dst []ID) (n int, err error) {
 		a.st.Work.shards.unpin(s)
 		return 0, errNoShard
 	}
-	n, err = s.fill(g, a, dst)
+	n, err = s.fill(&a.st.Work, a.now, a.fresh, dst)
 	a.st.Work.shards.unpin(s)
 	return n, err
 }
 
-// fillMany fills dst with runs of its own.
-func (g *Generator) fillMany(dst []ID) (n int, err error) {
+// fillFromCursor fills dst with runs of its own.
+func (g *Generator) fillFromCursor(dst []ID) (n int, err error) {
 	for n < len(dst) {
 		var first, taken uint64
 		first, taken, err = g.claimRun(uint64(len(dst) - n))
@@ -271,7 +267,8 @@ func (g *Generator) fillMany(dst []ID) (n int, err error) {
 	return n, err
 }
 
-// claimRun takes up to n consecutive raw values, and returns the first one and their number.
+// claimRun takes up to n consecutive raw values, and returns the first one and their number. Its
+// first attempt goes by the published second, which may be late: it claims no more than it uses.
 func (g *Generator) claimRun(n uint64) (first, taken uint64, err error) {
 	a := g.firstAttempt()
 	for {
@@ -280,7 +277,7 @@ func (g *Generator) claimRun(n uint64) (first, taken uint64, err error) {
 		if err == nil {
 			return first, taken, nil
 		}
-		a, err = g.nextAttempt(a, err)
+		a, err = g.afterRefusal(a, err)
 		if err != nil {
 			return 0, 0, err
 		}
@@ -309,11 +306,11 @@ func (g *Generator) Cipher() *Cipher {
 // Close ends the generator: Generate returns ErrClosed from now on. Close returns the last second
 // in any ID that the generator made, or the second before the start of its lease if it made none.
 // Another Close returns the same second and ErrClosed. In a copy of the machine the error of the
-// first one may wrap ErrLeaseEnded.
+// first Close may wrap ErrLeaseEnded.
 func (g *Generator) Close() (lastUsed time.Time, err error) {
 	g.load() // panics without a generator
 	err = g.leases.Close()
-	if g.lastUsed == 0 { // which does not change any more
+	if g.lastUsed == 0 { // it does not change any more, as the generator is closed
 		return g.Lease().Start.Add(-time.Second).UTC(), err
 	}
 	return time.Unix(g.lastUsed, 0).UTC(), err
@@ -335,7 +332,7 @@ func (g *Generator) load() *state {
 		}
 	}
 	panicUnmade()
-	return nil
+	return nil // not reached
 }
 
 // panicUnmade panics for a generator that New did not make. It is not inlined: Generate, which calls

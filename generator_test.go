@@ -15,8 +15,8 @@ import (
 	"unsafe"
 
 	"github.com/randflake/randflake/internal/handover"
-	"github.com/randflake/randflake/internal/testing/idtest"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/idtest"
+	"github.com/randflake/randflake/internal/test/require"
 )
 
 const (
@@ -56,7 +56,7 @@ func newFakeClock(second int64) *fakeClock {
 func (c *fakeClock) now() time.Time { return time.Unix(c.second.Load(), 0) }
 
 // leasesOf is g as its keeper sees it.
-func leasesOf(g *Generator) handover.Queue[Lease] { return g.Leases(handover.Key{}) }
+func leasesOf(g *Generator) handover.Queue[Lease] { return g.Handover(handover.Key{}) }
 
 // add hands over leases; the zero Lease drops all.
 func add(t testing.TB, g *Generator, leases ...Lease) {
@@ -196,15 +196,13 @@ func useUp(t *testing.T, leases []Lease, begin int64, how string) {
 	if how == "Generate" {
 		fill = idtest.One(g.Generate)
 	}
-	bounds := leases[0].bounds()
+	bounds := boundsOf(leases[0])
 	capacity := int(bounds.nodes()) * perNode
 	ids := make([]ID, capacity+1)
 	for second := begin; second < begin+3; second++ {
 		clock.second.Store(second)
 		n, err := fill(ids)
-		if n != capacity || err != ErrExhausted {
-			t.Fatalf("%d IDs in a second, %v; want %d", n, err, capacity)
-		}
+		require.Must(t, n == capacity && err == ErrExhausted, "%d IDs in a second, %v; want %d", n, err, capacity)
 		first := pack(second, leases[0].FirstNode, 0)
 		seen := make([]bool, capacity)
 		for _, id := range ids[:n] {
@@ -311,9 +309,8 @@ func TestLeasesAndClock(t *testing.T) {
 				if err == nil {
 					l.add(raw)
 					f := raw.Fields()
-					if f.Time.Unix() != testStart+step.made || f.Node != step.node {
-						t.Fatalf("%s, step %d, at %d s: made %v, want %d s, node %d", how, i, step.now, f, step.made, step.node)
-					}
+					require.Must(t, f.Time.Unix() == testStart+step.made && f.Node == step.node,
+						"%s, step %d, at %d s: made %v, want %d s, node %d", how, i, step.now, f, step.made, step.node)
 					handedOut++
 					newest = max(newest, step.made)
 				}
@@ -365,9 +362,8 @@ func TestFillReadsTheClock(t *testing.T) {
 	for _, n := range []int{0, 1, 11, 111} {
 		reads = 0
 		made, err := g.Fill(ids[:n])
-		if made != n || err != nil || reads != min(n, 1) {
-			t.Errorf("Fill = %d, %v, with %d reads for %d IDs", made, err, reads, n)
-		}
+		require.That(t, made == n && err == nil && reads == min(n, 1),
+			"Fill = %d, %v, with %d reads for %d IDs", made, err, reads, n)
 	}
 }
 
@@ -385,8 +381,40 @@ func TestClockIsAsked(t *testing.T) {
 		for range 100 {
 			require.Done(t)(generate())
 		}
-		if reads < 100 {
-			t.Errorf("%s: %d reads for 100 IDs", how, reads)
+		require.That(t, reads >= 100, "%s: %d reads for 100 IDs", how, reads)
+	}
+}
+
+// By the system clock, IDs follow the published second.
+func TestNextSecond(t *testing.T) {
+	onOneProcessor(t)
+	ways := makers(newGenerator(t, systemLease(0, MaxNode)))
+	for how := range ways { // each by a generator of its own: one may refill the batch of another
+		ways[how] = makers(newGenerator(t, systemLease(0, MaxNode)))[how]
+	}
+	begin := time.Now().Unix()
+	for ; time.Now().Unix() < begin+2; time.Sleep(100 * time.Millisecond) {
+		for how, generate := range ways {
+			before := time.Now().Unix()
+			raw, err := generate()
+			made := raw.Fields().Time.Unix()
+			// The published second is late at times, by less than this.
+			require.Must(t, err == nil && made >= before-10 && made <= time.Now().Unix(),
+				"%s: %v, made for %d, at %d", how, err, made, before)
+		}
+	}
+	for how, generate := range ways { // the batch in hand, which has IDs left, is of a second that is over
+		made := begin
+		for range 10 {
+			raw, _ := generate()
+			made = raw.Fields().Time.Unix()
+			if made != begin {
+				break
+			}
+			time.Sleep(time.Second / 2)
+		}
+		if made <= begin {
+			t.Errorf("%s: made for %d, at %d", how, made, time.Now().Unix())
 		}
 	}
 }
@@ -435,7 +463,7 @@ func TestNoGenerator(t *testing.T) {
 			"FillWait": func() { g.FillWait(t.Context(), make([]ID, 1)) },
 			"Close":    func() { g.Close() },
 			"Lease":    func() { g.Lease() },
-			"Leases":   func() { g.Leases(handover.Key{}) },
+			"Handover": func() { g.Handover(handover.Key{}) },
 			"Cipher":   func() { g.Cipher() },
 		})
 	}
@@ -462,25 +490,17 @@ func TestInvalidLeases(t *testing.T) {
 		"from minus infinity": {0, 0, second(math.MinInt64), second(testStart)},
 	} {
 		g, err := New(NewSecret(), lease)
-		if g != nil || !errors.Is(err, ErrInvalidLease) {
-			t.Errorf("%s: New = %v, %v", name, g, err)
-		}
+		require.That(t, g == nil && errors.Is(err, ErrInvalidLease), "%s: New = %v, %v", name, g, err)
 		tooLate := lease.End.Unix() > MaxTimestamp+1
-		if errors.Is(err, ErrEndOfLife) != tooLate {
-			t.Errorf("%s: %v, want ErrEndOfLife: %t", name, err, tooLate)
-		}
-		if err := leasesOf(newGenerator(t, testLease(1, 1, testStart, 100))).Add(lease); !errors.Is(err, ErrInvalidLease) {
-			t.Errorf("%s: Add: %v", name, err)
-		}
+		require.That(t, errors.Is(err, ErrEndOfLife) == tooLate, "%s: %v, want ErrEndOfLife: %t", name, err, tooLate)
+		require.ErrorIs(t, leasesOf(newGenerator(t, testLease(1, 1, testStart, 100))).Add(lease), ErrInvalidLease, "%s: Add", name)
 	}
 }
 
 func TestInvalidOptions(t *testing.T) {
 	for _, option := range []Option{{}, WithClock(nil)} {
 		g, err := New(NewSecret(), systemLease(0, 0), WithClock(time.Now), option)
-		if g != nil || !errors.Is(err, ErrInvalidOption) {
-			t.Errorf("New = %v, %v", g, err)
-		}
+		require.That(t, g == nil && errors.Is(err, ErrInvalidOption), "New = %v, %v", g, err)
 	}
 }
 
@@ -500,9 +520,7 @@ func TestOnRefusal(t *testing.T) {
 	})
 	g.Fill(make([]ID, perNode))
 	_, err := g.Wait(t.Context())
-	if err != nil || refusals != nil {
-		t.Errorf("Wait: %v, refusals %v, want none", err, refusals)
-	}
+	require.That(t, err == nil && refusals == nil, "Wait: %v, refusals %v, want none", err, refusals)
 	if n := g.leases.Waited.Load(); waits != 1 || n != 1 {
 		t.Errorf("told of %d waits, and %d calls waited; want 1", waits, n)
 	}
@@ -519,9 +537,7 @@ func TestOnRefusal(t *testing.T) {
 	g.Close()
 	g.Generate()
 	want := []error{ErrExhausted, ErrClockBackward, ErrLeaseEnded, ErrClosed}
-	if !slices.Equal(refusals, want) {
-		t.Errorf("refusals %v, want %v", refusals, want)
-	}
+	require.That(t, slices.Equal(refusals, want), "refusals %v, want %v", refusals, want)
 }
 
 // With Strict each raw value is the one after the last, on whichever P, and without it not.
@@ -605,9 +621,7 @@ func TestGrowComesTooLate(t *testing.T) {
 		replace(g)
 		replaced := g.leases.InForce.Load()
 		g.grow(st)
-		if replaced == st || g.leases.InForce.Load() != replaced {
-			t.Errorf("%s was undone", name)
-		}
+		require.That(t, replaced != st && g.leases.InForce.Load() == replaced, "%s was undone", name)
 		require.Equal(t, g.leases.Made.Load(), 1, "%s: counted", name)
 	}
 }
@@ -754,7 +768,7 @@ func TestMemory(t *testing.T) {
 	if perP := unsafe.Sizeof(s); fixed > 1024 || perP > 712 {
 		t.Errorf("a generator takes %d bytes and %d for each shard, want at most 1024 and 712", fixed, perP)
 	}
-	used := unsafe.Offsetof(s.counted) + unsafe.Sizeof(s.counted)
+	used := unsafe.Offsetof(s.lock) + unsafe.Sizeof(s.lock)
 	if after := unsafe.Sizeof(s) - used; after < cacheLine {
 		t.Errorf("%d bytes after what a shard uses, want %d", after, cacheLine)
 	}

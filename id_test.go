@@ -21,8 +21,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/randflake/randflake/internal/testing/idtest"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/idtest"
+	"github.com/randflake/randflake/internal/test/require"
 )
 
 // wellKnown are IDs whose text can be told by looking.
@@ -137,9 +137,7 @@ func textOf(id ID) string {
 func TestKinds(t *testing.T) {
 	ids := []ID{0x0123456789abcdef}
 	for id, text := range wellKnown {
-		if id.String() != text {
-			t.Errorf("the text of %d is %v, want %s", int64(id), id, text)
-		}
+		require.That(t, id.String() == text, "the text of %d is %v, want %s", int64(id), id, text)
 		ids = append(ids, id)
 	}
 	for shift := range 128 {
@@ -175,6 +173,10 @@ func TestKinds(t *testing.T) {
 	var id ID
 	if err := id.Scan("jvgoe12ccb8gh"); !strings.Contains(err.Error(), "TextID") {
 		t.Errorf("%q does not name the type for text columns", err)
+	}
+	var raw Raw
+	if err := raw.Scan("jvgoe12ccb8gh"); strings.Contains(err.Error(), "TextID") {
+		t.Errorf("Raw.Scan: %q, but no TextID holds a raw value", err)
 	}
 	err := json.Unmarshal([]byte("12345"), &id)
 	require.Contains(t, fmt.Sprint(err), `want a JSON string, as "g000000000000", and no ",string"`, "a number in JSON")
@@ -227,9 +229,8 @@ func TestLooks(t *testing.T) {
 			"column": textID.Scan(text),
 			"typed":  typed.UnmarshalText([]byte("ord_" + text)),
 		} {
-			if !errors.Is(err, ErrInvalidID) || !strings.Contains(err.Error(), want) {
-				t.Errorf("%s of %q: %v, want %s", name, text, err, want)
-			}
+			require.That(t, errors.Is(err, ErrInvalidID) && strings.Contains(err.Error(), want),
+				"%s of %q: %v, want %s", name, text, err, want)
 		}
 	}
 }
@@ -296,9 +297,8 @@ func TestCompose(t *testing.T) {
 	}
 	end := at(MaxTimestamp).UTC().Format(time.DateTime)
 	bits := timestampBits + nodeBits + sequenceBits
-	if end != "2058-11-05 17:10:23" || bits != 64 || MaxNode != 131071 || MaxSequence != 131071 {
-		t.Errorf("the layout is not 30 + 17 + 17 bits, or does not end at %s", end)
-	}
+	require.That(t, end == "2058-11-05 17:10:23" && bits == 64 && MaxNode == 131071 && MaxSequence == 131071,
+		"the layout is not 30 + 17 + 17 bits, or does not end at %s", end)
 }
 
 func TestWithin(t *testing.T) {
@@ -344,9 +344,8 @@ func TestRawIsHidden(t *testing.T) {
 	check := func(what, output string) {
 		t.Helper()
 		for _, base := range []int{8, 10, 16, 32, 36} {
-			if strings.Contains(strings.ToLower(output), strconv.FormatUint(uint64(raw), base)) {
-				t.Errorf("%s leaks the raw value: %s", what, output)
-			}
+			require.That(t, !strings.Contains(strings.ToLower(output), strconv.FormatUint(uint64(raw), base)),
+				"%s leaks the raw value: %s", what, output)
 		}
 	}
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "%d", "%o", "%b", "%c", "%U", "%t", "%e", "%020d", "% x"} {

@@ -1,6 +1,8 @@
 package randflake
 
 import (
+	"database/sql/driver"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -41,11 +43,104 @@ func pack(second int64, node, sequence uint32) uint64 {
 // secondOf returns the Unix second in a raw value.
 func secondOf(raw uint64) int64 { return int64(raw>>timestampShift) + Epoch }
 
+const inner = "[inner]"
+
+var errInner = errors.New("randflake: a raw value is not for the outside: " +
+	"show it as a mask.ID, or encrypt it to an ID")
+
+// A Raw is what an ID encrypts: second, node and sequence in one integer, from high to low. Raws
+// sort by second, so a table with Raws as its keys grows at its end. Within one second their order
+// means nothing.
+//
+// A Raw reveals when and where it was made. Keep it in the database; show the ID. So package fmt
+// prints a Raw as "[inner]", and encoding it as text or JSON is an error. For struct fields,
+// package mask has a type that shows the ID.
+//
+// Encrypt and Decrypt of a [Cipher] convert a Raw to its ID and back, and can't fail:
+//
+//	id := cipher.Encrypt(raw)
+//	raw = cipher.Decrypt(id)
+type Raw uint64
+
+// Fields returns what the raw value holds. Every raw value holds valid fields.
+func (r Raw) Fields() Fields {
+	return Fields{
+		Time:     time.Unix(secondOf(uint64(r)), 0).UTC(),
+		Node:     uint32(r>>nodeShift) & MaxNode,
+		Sequence: uint32(r) & MaxSequence,
+	}
+}
+
+// Format prints "[inner]" for every verb that package fmt leaves to it.
+func (Raw) Format(f fmt.State, _ rune) { f.Write([]byte(inner)) }
+
+// MarshalText returns an error, so package json refuses a Raw, too.
+func (Raw) MarshalText() ([]byte, error) { return nil, errInner }
+
+// MarshalBinary returns an error, for package gob.
+func (Raw) MarshalBinary() ([]byte, error) { return nil, errInner }
+
+// Value returns the raw value as a signed integer with the same 64 bits, for a BIGINT column.
+//
+// From 2041-10-31 22:21:52 UTC on the highest bit is set, and BIGINTs are negative: they sort
+// before all older ones, and id > $1 misses them. ORDER BY id < 0, id keeps the order of time. In
+// an unsigned column (MySQL's BIGINT UNSIGNED, written as uint64(r)) the order holds to the end of
+// the format, in 2058.
+func (r Raw) Value() (driver.Value, error) { return int64(r), nil }
+
+// Scan reads an integer column, in the forms that ID.Scan describes. For a column that may be NULL
+// use a pointer.
+func (r *Raw) Scan(src any) error {
+	value, err := scanInteger(src, "an integer column")
+	if err != nil {
+		return err
+	}
+	*r = Raw(value)
+	return nil
+}
+
 // Fields are the three numbers that an ID holds.
 type Fields struct {
 	Time     time.Time // a whole second, in UTC
 	Node     uint32    // 0 to MaxNode
 	Sequence uint32    // 0 to MaxSequence
+}
+
+// A Lease is the right to make IDs for a contiguous range of nodes, with seconds in an interval.
+// Under one secret, generators whose leases share no node in any second never make the same ID.
+// Each node gives 131,072 IDs a second.
+//
+// This package does not decide who holds which lease. Package lease does; the leases that it grants
+// are disjoint.
+type Lease struct {
+	FirstNode, LastNode uint32 // both included, at most MaxNode
+
+	// Start is the first second, and End the one after the last. New wants whole seconds. The
+	// earliest Start is Epoch, and the latest End is MaxTimestamp + 1.
+	Start, End time.Time
+}
+
+// check returns an error that wraps ErrInvalidLease when l can't be used.
+func (l Lease) check() error {
+	start, end := l.Start.Unix(), l.End.Unix()
+	switch {
+	case l.FirstNode > l.LastNode:
+		return fmt.Errorf("%w: first node %d is above last node %d", ErrInvalidLease, l.FirstNode, l.LastNode)
+	case l.LastNode > MaxNode:
+		return fmt.Errorf("%w: last node %d is above %d", ErrInvalidLease, l.LastNode, MaxNode)
+	case l.Start.Nanosecond() != 0:
+		return fmt.Errorf("%w: start %s is not a whole second", ErrInvalidLease, rfc3339(l.Start))
+	case l.End.Nanosecond() != 0:
+		return fmt.Errorf("%w: end %s is not a whole second", ErrInvalidLease, rfc3339(l.End))
+	case end <= start:
+		return fmt.Errorf("%w: end %s is not after start %s",
+			ErrInvalidLease, rfc3339(l.End), rfc3339(l.Start))
+	case start < Epoch:
+		return fmt.Errorf("%w: start %s is before the epoch, %s", ErrInvalidLease, rfc3339(l.Start), epochText)
+	case end > MaxTimestamp+1:
+		return fmt.Errorf("%w: end %s: %w", ErrInvalidLease, rfc3339(l.End), ErrEndOfLife)
+	}
+	return nil
 }
 
 // Within returns nil if an ID with these fields could have been made under the lease: if its
@@ -75,29 +170,6 @@ func (f Fields) Within(l Lease) error {
 	}
 	return nil
 }
-
-// Compose returns the ID with the given fields; the time is rounded down to a whole second. For a
-// field that does not fit the layout it returns an error that wraps ErrInvalidID, and ErrEndOfLife
-// as well if the time is after MaxTimestamp.
-//
-// Compose does not look at leases: to make unique IDs use a Generator.
-func (c *Cipher) Compose(f Fields) (ID, error) {
-	second := f.Time.Unix()
-	switch {
-	case second < Epoch:
-		return 0, fmt.Errorf("%w: time %s is before the epoch, %s", ErrInvalidID, rfc3339(f.Time), epochText)
-	case second > MaxTimestamp:
-		return 0, fmt.Errorf("%w: time %s: %w", ErrInvalidID, rfc3339(f.Time), ErrEndOfLife)
-	case f.Node > MaxNode:
-		return 0, fmt.Errorf("%w: node %d is above %d", ErrInvalidID, f.Node, MaxNode)
-	case f.Sequence > MaxSequence:
-		return 0, fmt.Errorf("%w: sequence %d is above %d", ErrInvalidID, f.Sequence, MaxSequence)
-	}
-	return c.Encrypt(Raw(pack(second, f.Node, f.Sequence))), nil
-}
-
-// Inspect opens an ID. The fields are always valid; Within tells whether they are plausible.
-func (c *Cipher) Inspect(id ID) Fields { return c.Decrypt(id).Fields() }
 
 var epochText = rfc3339(time.Unix(Epoch, 0))
 

@@ -15,9 +15,9 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/randflake/randflake/internal/testing/idtest"
-	"github.com/randflake/randflake/internal/testing/leaktest"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/idtest"
+	"github.com/randflake/randflake/internal/test/leaktest"
+	"github.com/randflake/randflake/internal/test/require"
 )
 
 // shown is a secret whose bytes are easily told from the other numbers that programs print.
@@ -94,9 +94,8 @@ func TestDumpShowsNoSecret(t *testing.T) {
 			t.Skipf("the tests can't start themselves, as where the processor is emulated: %v", err)
 		}
 		dump := string(printed)
-		if !strings.Contains(dump, "an option that panics") || !strings.Contains(dump, "randflake.New(") {
-			t.Errorf("not the dump that was wanted: %s", dump)
-		}
+		require.That(t, strings.Contains(dump, "an option that panics") && strings.Contains(dump, "randflake.New("),
+			"not the dump that was wanted: %s", dump)
 		if part := leaktest.Find(dump, shown[:]); part != "" {
 			t.Errorf("GOTRACEBACK=%s shows %s: %s", traceback, part, dump)
 		}
@@ -120,9 +119,7 @@ func TestParseSecret(t *testing.T) {
 			require.Gives(t, secret, "ParseSecret of %d characters", len(text))(ParseSecret(text))
 			var config struct{ Secret Secret }
 			err := json.Unmarshal([]byte(`{"Secret":`+strconv.Quote(text)+`}`), &config)
-			if err != nil || config.Secret != secret {
-				t.Errorf("from JSON, %d characters: %v", len(text), err)
-			}
+			require.That(t, err == nil && config.Secret == secret, "from JSON, %d characters: %v", len(text), err)
 		}
 	}
 }
@@ -138,9 +135,7 @@ func TestParseSecretRefuses(t *testing.T) {
 		"BAAAAAAAAAAAAAAAAAAA\nAA==", // white space
 	} {
 		secret, err := ParseSecret(text)
-		if !errors.Is(err, ErrInvalidSecret) || !secret.IsZero() {
-			t.Errorf("ParseSecret(%q): %v", text, err)
-		}
+		require.That(t, errors.Is(err, ErrInvalidSecret) && secret.IsZero(), "ParseSecret(%q): %v", text, err)
 		if err != nil && len(text) > 4 && strings.Contains(err.Error(), text) {
 			t.Errorf("the error repeats the text: %v", err)
 		}
@@ -159,9 +154,7 @@ func TestSecretFromBytes(t *testing.T) {
 	}
 	require.Gives(t, secret, "its text")(ParseSecret(secret.Hex()))
 	clear(b)
-	if secret.Hex() != "30313233343536373839616263646566" {
-		t.Error("the secret shares the caller's bytes")
-	}
+	require.That(t, secret.Hex() == "30313233343536373839616263646566", "the secret shares the caller's bytes")
 	for _, b := range [][]byte{nil, make([]byte, 16), []byte("0123456789abcde"), []byte("0123456789abcdefg")} {
 		if secret, err := SecretFromBytes(b); !secret.IsZero() || !errors.Is(err, ErrInvalidSecret) {
 			t.Errorf("%d bytes: %v", len(b), err)
@@ -184,15 +177,12 @@ func TestSecretEqual(t *testing.T) {
 func TestZeroSecret(t *testing.T) {
 	wantInvalid := func(what string, err error) {
 		t.Helper()
-		if !errors.Is(err, ErrInvalidSecret) || !strings.Contains(err.Error(), "zero") {
-			t.Errorf("%s: error %v, want one that wraps ErrInvalidSecret and says why", what, err)
-		}
+		require.That(t, errors.Is(err, ErrInvalidSecret) && strings.Contains(err.Error(), "zero"),
+			"%s: error %v, want one that wraps ErrInvalidSecret and says why", what, err)
 	}
 	var unset Secret
 	g, err := New(unset, testLease(1, 1, testStart, 10))
-	if g != nil {
-		t.Error("New made a generator")
-	}
+	require.That(t, g == nil, "New made a generator")
 	wantInvalid("New", err)
 	for _, text := range []string{strings.Repeat("0", 32), base64.StdEncoding.EncodeToString(make([]byte, 16))} {
 		_, err := ParseSecret(text)
@@ -254,9 +244,7 @@ func TestNoCipher(t *testing.T) {
 		"EncryptSlice": func() { c.EncryptSlice(make([]ID, 1, 2), make([]Raw, 2)) },
 		"DecryptSlice": func() { c.DecryptSlice(make([]Raw, 1, 2), make([]ID, 2)) },
 	} {
-		if panics(f) == nil {
-			t.Errorf("%s writes behind the end of a slice", name)
-		}
+		require.That(t, panics(f) != nil, "%s writes behind the end of a slice", name)
 	}
 }
 

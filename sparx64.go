@@ -2,70 +2,8 @@ package randflake
 
 import (
 	"encoding/binary"
-	"fmt"
 	"math/bits"
-	"unsafe"
-
-	"github.com/randflake/randflake/internal/hidden"
 )
-
-// A Cipher turns raw values into IDs and back: it is the block cipher SPARX-64/128 under one
-// secret, with its round keys expanded. It is safe for concurrent use. NewCipher makes one. The
-// zero Cipher has no keys: methods that need them panic.
-//
-// A Cipher prints as "[redacted]", since its round keys reveal the secret. A printer that can't
-// call Format, as for an unexported field, shows an address.
-type Cipher struct {
-	schedule hidden.Pointer[roundKeys]
-}
-
-// NewCipher returns the cipher of a secret. It panics when the secret is unset.
-func NewCipher(secret Secret) *Cipher { return newCipher(secret.bytes()) }
-
-func newCipher(key *[16]byte) *Cipher { return &Cipher{hidden.To(expandKey(key))} }
-
-func (c *Cipher) keys() *roundKeys {
-	if c == nil || c.schedule.Get() == nil {
-		panic("randflake: no Cipher, or the zero one: make one with NewCipher")
-	}
-	return c.schedule.Get()
-}
-
-// Encrypt returns the ID of a raw value. For other implementations: raw values and IDs alike are
-// blocks of 8 bytes, little-endian.
-func (c *Cipher) Encrypt(raw Raw) ID {
-	return ID(encryptBlock(c.keys(), uint64(raw)))
-}
-
-// Decrypt is the inverse of Encrypt.
-func (c *Cipher) Decrypt(id ID) Raw {
-	return Raw(decryptBlock(c.keys(), uint64(id)))
-}
-
-// EncryptSlice is Encrypt of each raw value, into the IDs of dst, and much faster for many. It
-// panics if dst is shorter than raws.
-func (c *Cipher) EncryptSlice(dst []ID, raws []Raw) {
-	encryptBlocks(c.keys(), asUint64(prefix(dst, len(raws))), asUint64(raws))
-}
-
-// DecryptSlice is Decrypt of each ID, into the raw values of dst, and much faster for many. It
-// panics if dst is shorter than ids.
-func (c *Cipher) DecryptSlice(dst []Raw, ids []ID) {
-	decryptBlocks(c.keys(), asUint64(prefix(dst, len(ids))), asUint64(ids))
-}
-
-// prefix returns the first n elements of s. The third index makes it panic if s is shorter: s[:n]
-// alone could reach beyond s, into its capacity.
-func prefix[T any](s []T, n int) []T { return s[:n:len(s)] }
-
-// asUint64 returns IDs or raw values, in the same memory, as the unsigned integers that the kernels
-// work on. An int64 has the size and alignment of a uint64.
-func asUint64[T ID | Raw](values []T) []uint64 {
-	return unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(values))), len(values))
-}
-
-// Format prints "[redacted]" for every verb that package fmt leaves to it.
-func (Cipher) Format(f fmt.State, _ rune) { f.Write([]byte(redacted)) }
 
 // SPARX-64/128 (Dinu, Perrin, Udovenko, Velichkov, Großschädl, Biryukov: "Design Strategies for ARX
 // with Provable Bounds: SPARX and LAX", ASIACRYPT 2016) encrypts a block of four 16-bit words, two
@@ -176,12 +114,12 @@ func storeBlock(a, b, c, d uint16) uint64 {
 	return bits.ReverseBytes64(uint64(a)<<48 | uint64(b)<<32 | uint64(c)<<16 | uint64(d))
 }
 
-// expandKey runs the key schedule: for each branch of each step, the first six words of the state
-// are the keys; then the state of eight words is permuted.
+// expandKey runs the key schedule: for each branch of each step, the first six words of the state k
+// are the keys; then k is permuted.
 func expandKey(key *[16]byte) *roundKeys {
-	var state [8]uint16
-	for i := range state {
-		state[i] = binary.BigEndian.Uint16(key[2*i:])
+	var k [8]uint16
+	for i := range k {
+		k[i] = binary.BigEndian.Uint16(key[2*i:])
 	}
 	keys := new(roundKeys)
 	set := func(at int, words []uint16) {
@@ -190,11 +128,11 @@ func expandKey(key *[16]byte) *roundKeys {
 		}
 	}
 	for i := range steps * branches {
-		set(i*keysPerBranch, state[:keysPerBranch])
-		permuteKey(&state, uint16(i+1))
+		set(i*keysPerBranch, k[:keysPerBranch])
+		permuteKey(&k, uint16(i+1))
 	}
-	set(lastKey, state[:2])
-	set(lastKey+keysPerBranch, state[2:4])
+	set(lastKey, k[:2])
+	set(lastKey+keysPerBranch, k[2:4])
 	return keys
 }
 

@@ -4,6 +4,9 @@ package randflake
 
 import "github.com/klauspost/cpuid/v2"
 
+// hasAssembly tells tests that a CPU may have a backend beside generic.
+const hasAssembly = true
+
 // The kernels of sparx64_amd64.s. src and dst are the same or do not overlap.
 
 //go:noescape

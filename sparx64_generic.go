@@ -8,7 +8,7 @@ import "math/bits"
 // decryptBlock, one block at a time.
 
 const (
-	laneCount = 4                     // of a uint64: so many blocks go side by side
+	laneCount = 4                     // of a uint64: how many blocks go side by side
 	inEach    = 0x0001_0001_0001_0001 // 1 in each lane; x * inEach is the 16 bits of x in each
 	topBits   = 0x8000 * inEach       // the highest bit of each lane, whose carry would enter the next
 )

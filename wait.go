@@ -34,7 +34,7 @@ func (g *Generator) Wait(ctx context.Context) (ID, error) {
 		st.Work.quick.unpin(s)
 		id, err := g.generate()
 		if g.pause(err) == 0 {
-			return id, g.leases.Refused(err, false)
+			return id, g.leases.Tell(err)
 		}
 	}
 	var id [1]ID
@@ -52,18 +52,18 @@ func (g *Generator) FillWait(ctx context.Context, dst []ID) (n int, err error) {
 	if g.leases.Line.Empty() {
 		n, err = g.fill(dst)
 		if g.pause(err) == 0 {
-			return n, g.leases.Refused(err, false)
+			return n, g.leases.Tell(err)
 		}
 	}
 	m, err := g.fillInTurn(ctx, dst[n:])
 	canceled := ctx.Err() == context.Canceled
 	switch {
 	case machine.Stale(): // as in fill, once more: another goroutine may have served this caller
-		return 0, g.leases.Refused(errCopied, false)
+		return 0, g.leases.Tell(errCopied)
 	case canceled: // by the caller, who gave up
 		return n + m, err
 	}
-	return n + m, g.leases.Refused(err, false)
+	return n + m, g.leases.Tell(err)
 }
 
 // fillInTurn is FillWait for a caller that has to queue. It does not report its refusal.
@@ -74,7 +74,7 @@ func (g *Generator) fillInTurn(ctx context.Context, dst []ID) (n int, err error)
 		n += made
 		pause = g.pause(err)
 		if pause > 0 {
-			g.leases.Refused(err, true)
+			g.leases.TellWaiting(err)
 		}
 		return pause, err
 	})

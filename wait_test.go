@@ -11,8 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/randflake/randflake/internal/testing/idtest"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/idtest"
+	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/internal/vmgen"
 )
 
@@ -39,9 +39,7 @@ func TestWait(t *testing.T) {
 		fill := func(ctx context.Context, dst []ID, want int, errs ...error) {
 			t.Helper()
 			n, err := g.FillWait(ctx, dst)
-			if n != want || (err == nil) != (len(errs) == 0) {
-				t.Errorf("FillWait = %d, %v, want %d", n, err, want)
-			}
+			require.That(t, n == want && (err == nil) == (len(errs) == 0), "FillWait = %d, %v, want %d", n, err, want)
 			for _, want := range errs {
 				require.ErrorIs(t, err, want, "FillWait")
 			}
@@ -188,8 +186,7 @@ func TestCopiedBeforeWake(t *testing.T) {
 		if err := <-done; err != errCopied || made != 1 {
 			t.Errorf("%s: %v, after %d IDs were made; want errCopied, after 1", how, err, made)
 		}
-		if !slices.Equal(refusals, []error{errCopied}) {
-			t.Errorf("%s: the keeper is told of %v, want errCopied", how, refusals)
-		}
+		require.That(t, slices.Equal(refusals, []error{errCopied}),
+			"%s: the keeper is told of %v, want errCopied", how, refusals)
 	}
 }

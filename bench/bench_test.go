@@ -3,7 +3,7 @@ package main
 import (
 	"testing"
 
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 )
 
 // TestUniformity counts IDs by their highest 8 bits. Random IDs exceed a chi-squared of 379, at 255

@@ -48,7 +48,7 @@ func ends[T ~[16]byte](f func() (T, error)) next {
 	}
 }
 
-// infallible is f for what also returns an error.
+// infallible adds a nil error to what f returns.
 func infallible[T any](f func() T) func() (T, error) {
 	return func() (T, error) { return f(), nil }
 }

@@ -14,8 +14,8 @@ import (
 
 	v1 "github.com/randflake/randflake/compat"
 	v2 "github.com/randflake/randflake/compat/v2"
-	"github.com/randflake/randflake/internal/testing/idtest"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/idtest"
+	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/internal/vmgen"
 )
 

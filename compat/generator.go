@@ -177,7 +177,7 @@ func (g *Generator) UpdateLease(leaseStart, leaseEnd int64) bool {
 		Start:     endAfter(g.lease.LeaseEnd),
 		End:       endAfter(leaseEnd),
 	}
-	if g.inner.Leases(handover.Key{}).Add(added) != nil { // not later, or too late
+	if g.inner.Handover(handover.Key{}).Add(added) != nil { // not later, or too late
 		return false
 	}
 	g.lease.LeaseEnd = leaseEnd

@@ -30,19 +30,21 @@ type Counter struct {
 	fetching fetchState
 	closed   bool
 
-	// ranDry is set when a caller got ErrPending although the last fetch had not failed: half of a run
-	// was too late to begin one. So the next run gets its low mark at its first number: see newRun.
+	// ranDry is set when a caller got ErrPending although no fetch had failed: a fetch that begins in
+	// the middle of a run comes too late. The next run's low mark is then at its first number: see newRun.
 	ranDry bool
 
-	taken        uint64 // numbers that the handle took from the space
-	issuedBefore uint64 // numbers that callers got, from runs before the current one
+	// Of the numbers taken from the space, callers got those before the current run and those of it:
+	// see issued. The others are held in memory.
+	taken        uint64
+	issuedBefore uint64
 }
 
 // fetchState is what a handle knows of its fetches. Each fetch takes a run.
 type fetchState struct {
 	busy    bool   // a goroutine fetches
 	pausing bool   // after a failure: no fetch begins
-	last    sample // of when the last fetch began, or Open's was over
+	last    sample // as of when the last fetch began; at first, as of Open
 	failed  int    // how many fetches in a row have failed
 	why     error  // why the last fetch failed, or nil
 }
@@ -50,11 +52,11 @@ type fetchState struct {
 // Open returns a handle on a counter, and takes the first run. If there is no such counter, Open
 // returns lease.ErrNoCounter, or with [OrCreate] creates the counter.
 func (cs *Counters) Open(ctx context.Context, name string, options ...Option) (*Counter, error) {
-	set, err := cs.open(ctx, name, options)
+	set, err := cs.resolve(ctx, name, options)
 	if err != nil {
 		return nil, err
 	}
-	got, err := cs.source.TakeNumbers(ctx, name, set.period, set.least)
+	got, err := cs.take(ctx, name, set.period, set.least)
 	if err != nil {
 		return nil, err
 	}
@@ -94,12 +96,12 @@ func (c *Counter) currentRun() *run {
 // check panics unless Open made c.
 func (c *Counter) check() { c.currentRun() }
 
-// nextFromLow is Next for an index i of r from the low mark on. At the mark it has the next run
-// fetched. From r.count on r has no number, and Fill goes on to the next run.
+// nextFromLow is Next for an index i of r from the low mark on. One caller gets the mark itself, and
+// has the next run fetched. From r.count on r has no number, and Fill goes on to the next run.
 func (c *Counter) nextFromLow(r *run, i uint64) (int64, error) {
 	if i == r.low {
 		c.mu.Lock()
-		c.fetch()
+		c.fetchIfDue()
 		c.mu.Unlock()
 	}
 	if i < r.count {
@@ -121,28 +123,29 @@ func (c *Counter) Fill(dst []int64) (n int, err error) {
 		n += more
 		usedUp := n < len(dst)
 		if passedLow || usedUp { // a fetch at the low mark may have failed
-			c.fetch()
+			c.fetchIfDue()
 		}
 		if !usedUp {
 			return n, nil
 		}
 		if !c.advance() {
+			if c.fetching.why == nil {
+				c.ranDry = true
+			}
 			return n, c.whyNone()
 		}
 	}
 }
 
-// whyNone returns why there is no next run, and if that is only late, notes that callers ran dry. It
-// is called with mu held.
+// whyNone returns why there is no next run. It is called with mu held.
 func (c *Counter) whyNone() error {
 	why := c.fetching.why
 	switch {
 	case c.closed:
 		return fmt.Errorf("%w: %s", ErrClosed, c.name)
 	case why == nil:
-		c.ranDry = true
 		return ErrPending
-	case final(why):
+	case isLasting(why):
 		return why
 	default:
 		return fmt.Errorf("%w: %w", ErrPending, why)
@@ -184,7 +187,7 @@ func (c *Counter) FillWait(ctx context.Context, dst []int64) (n int, err error) 
 		more, why := c.Fill(dst[n:])
 		n += more
 		if errors.Is(why, ErrPending) {
-			return queue.Forever, why // until fetchRun or Close calls Serve
+			return queue.Forever, why // until fetch or Close calls Serve
 		}
 		return 0, why
 	})

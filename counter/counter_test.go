@@ -6,13 +6,14 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"os"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leasetest"
 	"github.com/randflake/randflake/lease/metrics"
@@ -87,9 +88,7 @@ func TestEverybody(t *testing.T) {
 					}
 					if i%50 == 0 {
 						n, err := strict.Next(t.Context())
-						if err != nil || n <= before {
-							t.Errorf("strict: %d after %d, %v", n, before, err)
-						}
+						require.That(t, err == nil && n > before, "strict: %d after %d, %v", n, before, err)
 						before = n
 						everybody.add(t, n)
 					}
@@ -159,9 +158,8 @@ func TestOpen(t *testing.T) {
 		{"orders", []Option{WithLogger(nil)}, lease.ErrInvalid},
 	} {
 		strict, err := counters.OpenStrict(t.Context(), c.name, c.options...)
-		if !errors.Is(err, c.want) || (strict == nil) != (c.want != nil) {
-			t.Errorf("%s, %d options: %v, want %v", c.name, len(c.options), err, c.want)
-		}
+		require.That(t, errors.Is(err, c.want) && (strict == nil) == (c.want != nil),
+			"%s, %d options: %v, want %v", c.name, len(c.options), err, c.want)
 		if c.want == nil {
 			continue
 		}
@@ -176,9 +174,8 @@ func TestOpen(t *testing.T) {
 	require.NoError(t, err)
 	defer c.Close()
 	found, err := counters.source.Counter(t.Context(), "seats")
-	if err != nil || found.Start != 1 || found.Step != 1 || found.End != math.MaxInt64 || found.Next != 11 {
-		t.Errorf("by default: %+v, %v", found, err)
-	}
+	require.That(t, err == nil && found.Start == 1 && found.Step == 1 && found.End == math.MaxInt64 && found.Next == 11,
+		"by default: %+v, %v", found, err)
 	require.Equal(t, c.runLength(1e12, 1e9), 1e9, "numbers of the longest run, by default")
 }
 
@@ -221,8 +218,10 @@ func TestOfPeriod(t *testing.T) {
 	}
 }
 
-// TestMetrics: both kinds of handles report what their status says, under the name of the counter.
+// TestMetrics: both kinds of handles report what their status says, under the name of the counter. The page has all.
 func TestMetrics(t *testing.T) {
+	page, err := os.ReadFile("../docs/operations.md")
+	require.NoError(t, err)
 	c := &Counter{name: "orders", taken: 30, issuedBefore: 20, fetching: fetchState{why: errAway}}
 	c.current.Store(new(run))
 	for _, tt := range []struct {
@@ -242,9 +241,9 @@ func TestMetrics(t *testing.T) {
 		require.Equal(t, len(all), len(want), "%T: metrics", tt.of)
 		for _, m := range all {
 			value, known := want[m.Name]
-			if !known || m.Value != value || m.Labels["counter"] != "orders" || m.Counter != strings.HasSuffix(m.Name, "_total") {
-				t.Errorf("%T: %+v, want %v", tt.of, m, value)
-			}
+			require.That(t, known && m.Value == value && m.Labels["counter"] == "orders" && m.Counter == strings.HasSuffix(m.Name, "_total"),
+				"%T: %+v, want %v", tt.of, m, value)
+			require.That(t, strings.Contains(string(page), "`"+m.Name+"`"), "docs/operations.md lacks %s", m.Name)
 		}
 	}
 	for _, m := range (Status{}).Metrics("orders") {
@@ -351,8 +350,6 @@ func TestRegions(t *testing.T) {
 		require.NoError(t, c.Close())
 	}
 	for n := range int64(200) {
-		if !l.given[1+n] {
-			t.Errorf("%d was not given", 1+n)
-		}
+		require.That(t, l.given[1+n], "%d was not given", 1+n)
 	}
 }

@@ -1,34 +1,3 @@
-// Package counter makes small numbers that never repeat, for orders, tickets and rows, in any
-// number of processes.
-//
-// There are two kinds of handles:
-//
-//   - A [Counter] takes a run of numbers from a space by one durable compare-and-swap, and gives
-//     them out from memory. It takes the next run before the current one is used up. So a number
-//     costs a few nanoseconds. Numbers grow within one handle, and roughly over all handles. A
-//     crash loses a run or two, but repeats no number.
-//   - A [Strict] takes each number from the space. So numbers grow in the order of calls over all
-//     processes.
-//
-// Package gapless makes numbers without gaps, and package numbers prints them.
-//
-//	engine, err := file.New("store") // on several machines another engine
-//	space, err := lease.Open(ctx, engine, lease.Config{})
-//	defer space.Close()
-//	orders, err := counter.From(space).Open(ctx, "orders", counter.OrCreate(counter.Config{}))
-//	defer orders.Close()
-//	n, err := orders.Wait(ctx) // 1, 2, 3
-//
-// The command randflake store init --new --store store makes the space, or [lease.Create] does.
-//
-// # When the store loses data
-//
-// Forgotten leases expire, but numbers carry no time, so forgotten numbers don't. After a loss of
-// data a counter returns lease.ErrCounter until an operator says where it goes on, with SetCounter
-// or randflake counter set. Processes use up the runs that they have.
-//
-// A clone of a running virtual machine has the same runs, and repeats the numbers that are left of
-// them.
 package counter
 
 import (
@@ -36,8 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"math"
+	"time"
 
 	"github.com/randflake/randflake/lease"
 )
@@ -48,7 +17,7 @@ type Source interface {
 	// CreateCounter makes a counter, whose Start, Step, End, Periods and Check are given.
 	CreateCounter(ctx context.Context, c lease.Counter) error
 
-	// TakeNumbers takes up to n numbers.
+	// TakeNumbers takes 1 to n numbers, or returns an error.
 	TakeNumbers(ctx context.Context, name string, period lease.Period, n int64) (lease.Run, error)
 
 	// SetCounter says where a counter goes on.
@@ -87,8 +56,8 @@ type Config struct {
 	Check string
 }
 
-// counter returns the counter to create. periods is what its periods are, or "".
-func (c Config) counter(name, periods string) lease.Counter {
+// record returns what to create in a source. periods is what the periods are, or "".
+func (c Config) record(name, periods string) lease.Counter {
 	return lease.Counter{
 		Name:    name,
 		Start:   cmp.Or(c.Start, 1),
@@ -121,14 +90,27 @@ func (cs *Counters) check() {
 // Create makes a counter without periods. It returns lease.ErrExists if there is one.
 func (cs *Counters) Create(ctx context.Context, name string, config Config) error {
 	cs.check()
-	return cs.source.CreateCounter(ctx, config.counter(name, ""))
+	return cs.source.CreateCounter(ctx, config.record(name, ""))
 }
 
-// open applies options, and finds the counter. With OrCreate it creates a missing one. If another
-// process creates the counter at the same time, open uses that, unless it is another one.
-func (cs *Counters) open(ctx context.Context, name string, options []Option) (settings, error) {
+// callTimeout bounds a call of the source.
+const callTimeout = 10 * time.Second
+
+// take takes 1 to n numbers. It checks that the source keeps this promise: if there were none and no
+// error, the source would be asked again and again, without a pause.
+func (cs *Counters) take(ctx context.Context, name string, period lease.Period, n int64) (lease.Run, error) {
+	got, err := cs.source.TakeNumbers(ctx, name, period, n)
+	if err == nil && (got.N < 1 || got.N > n) {
+		return lease.Run{}, fmt.Errorf("counter: %s: the source gave %d numbers: want 1 to %d", name, got.N, n)
+	}
+	return got, err
+}
+
+// resolve applies options, and finds the counter. With OrCreate it creates a missing one. If another
+// process creates one at the same time, resolve takes that, and checks that it is as wanted.
+func (cs *Counters) resolve(ctx context.Context, name string, options []Option) (settings, error) {
 	cs.check()
-	set := settings{least: 10, most: 1e9, logger: slog.Default()}
+	set := defaults()
 	for i, option := range options {
 		if option.set == nil {
 			return set, fmt.Errorf("%w: option %d is the zero Option: leave it out", lease.ErrInvalid, i+1)
@@ -140,7 +122,7 @@ func (cs *Counters) open(ctx context.Context, name string, options []Option) (se
 	set.logger = set.logger.With("counter", name)
 	found, err := cs.source.Counter(ctx, name)
 	if errors.Is(err, lease.ErrNoCounter) && set.create != nil {
-		err = cs.source.CreateCounter(ctx, set.create.counter(name, set.period.Of))
+		err = cs.source.CreateCounter(ctx, set.create.record(name, set.period.Of))
 		if err == nil || errors.Is(err, lease.ErrExists) {
 			found, err = cs.source.Counter(ctx, name)
 		}
@@ -151,7 +133,7 @@ func (cs *Counters) open(ctx context.Context, name string, options []Option) (se
 	want := found
 	want.Periods = set.period.Of // without OrCreate only the periods have to match
 	if set.create != nil {
-		want = set.create.counter(name, set.period.Of)
+		want = set.create.record(name, set.period.Of)
 	}
 	return set, found.Match(want)
 }

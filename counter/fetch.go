@@ -11,9 +11,6 @@ import (
 	"github.com/randflake/randflake/lease"
 )
 
-// callTimeout bounds a call of the space.
-const callTimeout = 10 * time.Second
-
 // runTime is how long a run should last, at the pace of callers since the last fetch. The next run
 // is fetched when half of the current one is given. So callers wait only if a fetch takes longer
 // than half of runTime.
@@ -22,9 +19,9 @@ const runTime = 10 * time.Second
 // growth bounds how many times longer a run is than the one before, since a burst is not a pace.
 const growth = 16
 
-// fetch has the next run fetched, unless the run is there, or a fetch is under way or due after a
+// fetchIfDue has the next run fetched, unless the run is there, or a fetch is under way or due after a
 // pause. It is called with mu held.
-func (c *Counter) fetch() {
+func (c *Counter) fetchIfDue() {
 	f := &c.fetching
 	if c.closed || c.nextRun != nil || f.busy || f.pausing {
 		return
@@ -33,15 +30,15 @@ func (c *Counter) fetch() {
 	pace := f.last.pace(now)
 	f.last = now
 	f.busy = true
-	go c.fetchRun(c.runLength(pace, c.current.Load().count))
+	go c.fetch(c.runLength(pace, c.current.Load().count))
 }
 
-// fetchRun fetches a run of n numbers. It logs last, without mu: a handler of logs may hang, or ask
-// for the Status.
-func (c *Counter) fetchRun(n int64) {
+// fetch fetches a run of n numbers. It logs last, without mu: a handler of logs may hang, or ask for
+// the Status.
+func (c *Counter) fetch(n int64) {
 	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 	defer cancel()
-	got, err := c.counters.source.TakeNumbers(ctx, c.name, c.settings.period, n)
+	got, err := c.counters.take(ctx, c.name, c.settings.period, n)
 	c.mu.Lock()
 	failedBefore := c.fetching.failed > 0
 	c.fetching.busy = false
@@ -73,8 +70,8 @@ func (c *Counter) newRun(got lease.Run) *run {
 	return r
 }
 
-// retryAfter notes why a fetch failed, and has the next one begin after a pause. Where waiting does
-// not help, the next caller after the pause begins it. It is called with mu held.
+// retryAfter notes why a fetch failed. After a pause it begins another fetch, or leaves that to the
+// next caller if the error is a lasting one. It is called with mu held.
 func (c *Counter) retryAfter(err error) {
 	f := &c.fetching
 	f.why = err
@@ -84,28 +81,28 @@ func (c *Counter) retryAfter(err error) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		f.pausing = false
-		if !final(err) {
-			c.fetch()
+		if !isLasting(err) {
+			c.fetchIfDue()
 		}
 	})
 }
 
-// finalErrors are those against which waiting does not help: somebody has to do something.
-var finalErrors = []error{
+// lastingErrors stay until somebody does something: waiting does not help.
+var lastingErrors = []error{
 	lease.ErrEnd,
 	lease.ErrCounter,
 	lease.ErrNoCounter,
 	lease.ErrNoSpace,
 	lease.ErrRetired,
 	lease.ErrCorrupt,
-	lease.ErrClock,
+	lease.ErrClock, // the handle's period is over, or a clock is wrong
 	lease.ErrInvalid,
 	lease.ErrMismatch,
 	fs.ErrClosed, // this process closed the space; a handle that is left over must not ask for ever
 }
 
-func final(err error) bool {
-	return slices.ContainsFunc(finalErrors, func(e error) bool { return errors.Is(err, e) })
+func isLasting(err error) bool {
+	return slices.ContainsFunc(lastingErrors, func(e error) bool { return errors.Is(err, e) })
 }
 
 // A sample is how many numbers had been issued at a moment.
@@ -133,7 +130,7 @@ func (c *Counter) runLength(pace float64, last uint64) int64 {
 // It is at random between half and the whole of a pause that doubles with each failure.
 func retryPause(failures int) time.Duration {
 	const first, longest = 100 * time.Millisecond, 10 * time.Second
-	doublings := min(failures-1, 10) // 7 reach longest
+	doublings := min(failures-1, 7) // of first: beyond longest
 	pause := min(first<<doublings, longest)
 	return pause/2 + rand.N(pause/2)
 }

@@ -14,7 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/lease"
 )
 
@@ -184,9 +184,7 @@ func TestPending(t *testing.T) {
 		defer c.Close()
 		dst := make([]int64, 12)
 		n, err := c.Fill(dst)
-		if n != 10 || err != ErrPending || dst[9] != 10 {
-			t.Errorf("%d, %d, %v", n, dst, err)
-		}
+		require.That(t, n == 10 && err == ErrPending && dst[9] == 10, "%d, %d, %v", n, dst, err)
 		for i, want := range []uint64{
 			9 + 10, // the run after is fetched at once
 			8 + 10, 7 + 10, 6 + 10, 5 + 10, 4 + 10, 3 + 10, 2 + 10, 1 + 10, 0 + 10,
@@ -237,9 +235,9 @@ func TestInTurn(t *testing.T) {
 	})
 }
 
-// TestFinal: errors against which waiting does not help end a wait at once, and the store is asked again only
+// TestLasting: errors against which waiting does not help end a wait at once, and the store is asked again only
 // for a caller.
-func TestFinal(t *testing.T) {
+func TestLasting(t *testing.T) {
 	for _, want := range []error{
 		lease.ErrEnd,
 		lease.ErrCounter,
@@ -261,9 +259,8 @@ func TestFinal(t *testing.T) {
 			defer cancel()
 			dst := make([]int64, 9)
 			n, err := c.FillWait(ctx, dst)
-			if n != 4 || !errors.Is(err, want) || errors.Is(err, ErrPending) {
-				t.Errorf("%d, %v, want %v", n, err, want)
-			}
+			require.That(t, n == 4 && errors.Is(err, want) && !errors.Is(err, ErrPending),
+				"%d, %v, want %v", n, err, want)
 			if got := c.Status().Err; !errors.Is(got, want) {
 				t.Errorf("the status shows %v", got)
 			}
@@ -404,6 +401,34 @@ func TestStuck(t *testing.T) {
 			t.Errorf("%d calls at a time", len(calls))
 		}
 	})
+}
+
+// TestWrongNumber: a source that gives no number without an error, or too many, has broken its promise. Callers
+// learn that, and the source is not asked without a pause.
+func TestWrongNumber(t *testing.T) {
+	for _, given := range []int64{-1, 0, 11} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &store{}
+			c := s.open(t, WithRunLength(10, 10))
+			defer c.Close()
+			strict := s.openStrict(t)
+			s.set(func(context.Context, int64) (int64, error) { return given, nil })
+			want := fmt.Sprintf("counter: orders: the source gave %d numbers: want 1 to", given)
+			_, err := From(s).Open(t.Context(), "orders", WithRunLength(10, 10))
+			require.Contains(t, fmt.Sprint(err), want, "Open")
+			_, err = strict.Next(t.Context())
+			require.Contains(t, fmt.Sprint(err), want, "Strict")
+			s.calls()
+			take(t, c, 10)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			_, err = c.Wait(ctx)
+			require.Contains(t, fmt.Sprint(err), want, "Wait")
+			if calls := len(s.calls()); calls > 20 {
+				t.Errorf("%d calls in a minute", calls)
+			}
+		})
+	}
 }
 
 // What nobody made says so.

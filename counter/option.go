@@ -17,6 +17,10 @@ type settings struct {
 	logger      *slog.Logger
 }
 
+const longestRun = 1_000_000_000
+
+func defaults() settings { return settings{least: 10, most: longestRun, logger: slog.Default()} }
+
 // OrCreate makes Open and OpenStrict create the counter if there is none, with the periods of
 // OfPeriod. If there is a counter with another Config, they return lease.ErrMismatch.
 func OrCreate(config Config) Option {
@@ -34,7 +38,7 @@ func OfPeriod(period lease.Period) Option {
 // small gaps when a process ends; long runs outlast outages of the store.
 func WithRunLength(least, most int64) Option {
 	return Option{func(s *settings) error {
-		if least < 1 || most < least || most > 1e9 {
+		if least < 1 || most < least || most > longestRun {
 			return fmt.Errorf("%w: run length of %d to %d: want 1 to 1,000,000,000, the smaller one first",
 				lease.ErrInvalid, least, most)
 		}

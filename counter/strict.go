@@ -42,7 +42,7 @@ type request struct {
 // OpenStrict returns a strict handle on a counter. Its errors are those of Open. It takes no
 // number.
 func (cs *Counters) OpenStrict(ctx context.Context, name string, options ...Option) (*Strict, error) {
-	set, err := cs.open(ctx, name, options)
+	set, err := cs.resolve(ctx, name, options)
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +128,7 @@ func (s *Strict) serve() {
 			want += int64(len(r.dst) - r.n)
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
-		got, err := s.counters.source.TakeNumbers(ctx, s.name, s.settings.period, want)
+		got, err := s.counters.take(ctx, s.name, s.settings.period, want)
 		cancel()
 		s.mu.Lock()
 		s.distribute(batch, got, err)
@@ -137,11 +137,12 @@ func (s *Strict) serve() {
 }
 
 // gather removes the waiting callers from the list and returns them. It yields the processor until
-// a yield brings no new caller. Callers that were just served often come back at once: without the
-// yield, the first of them would get a compare-and-swap for itself, and the others would wait for
-// another one.
+// a yield brings no new caller, which ends as each caller waits. Callers that were just served often
+// come back at once: without the yield, the first of them would get a compare-and-swap for itself,
+// and the others would wait for another one.
 func (s *Strict) gather() (batch []*request) {
-	for seen := 0; ; {
+	seen := 0
+	for {
 		runtime.Gosched()
 		s.mu.Lock()
 		if len(s.waiting) == seen {
@@ -167,14 +168,7 @@ func (s *Strict) distribute(batch []*request, got lease.Run, err error) {
 		if r.gone {
 			continue
 		}
-		part := min(got.N, int64(len(r.dst)-r.n))
-		for range part {
-			r.dst[r.n] = got.First
-			r.n++
-			got.First += got.Step
-		}
-		got.N -= part
-		s.issued += uint64(part)
+		s.issued += uint64(r.take(&got))
 		r.err = err
 		if err == nil && r.n < len(r.dst) {
 			short = append(short, r)
@@ -183,6 +177,18 @@ func (s *Strict) distribute(batch []*request, got lease.Run, err error) {
 		close(r.ready)
 	}
 	s.waiting = append(short, s.waiting...)
+}
+
+// take moves numbers from a run to dst, and returns how many.
+func (r *request) take(from *lease.Run) (n int64) {
+	n = min(from.N, int64(len(r.dst)-r.n))
+	for range n {
+		r.dst[r.n] = from.First
+		r.n++
+		from.First += from.Step
+	}
+	from.N -= n
+	return n
 }
 
 // Close makes later calls return ErrClosed. Callers that already wait get their numbers.

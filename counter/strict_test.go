@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/lease"
 )
 
@@ -49,13 +49,10 @@ func TestStrictGone(t *testing.T) {
 		close(held)
 		synctest.Wait()
 		n, err := strict.Fill(ctx, dst)
-		if n != 0 || !errors.Is(err, cause) || strings.Contains(err.Error(), "stopped waiting") {
-			t.Errorf("with a context that has ended: %d, %v", n, err)
-		}
+		require.That(t, n == 0 && errors.Is(err, cause) && !strings.Contains(err.Error(), "stopped waiting"),
+			"with a context that has ended: %d, %v", n, err)
 		synctest.Wait()
-		if dst[0] != 0 || dst[1] != 0 {
-			t.Errorf("%d were written after the call", dst)
-		}
+		require.That(t, dst[0] == 0 && dst[1] == 0, "%d were written after the call", dst)
 		require.Gives(t, int64(3), "after two that were lost")(strict.Next(t.Context()))
 		require.Equal(t, strict.Status(), (Status{Taken: 3, Issued: 1}), "the status")
 		require.Equal(t, fmt.Sprint(s.calls()), "[2 1]", "numbers asked for by each call")

@@ -17,10 +17,7 @@ import (
 // spaces that are retired first, handles that live on, losses, changes of trust, late swaps, counters. Two secrets
 // have a space each, and their moves meet. lab/planted has the bugs that it must find.
 func TestChains(t *testing.T) {
-	most := cmp.Or(*schedules, 1000)
-	if testing.Short() {
-		most = min(most, 200)
-	}
+	most := cmp.Or(*schedules, 400)
 	seed := cmp.Or(*first, rand.Uint64N(1e9))
 	began := time.Now()
 	n := 0
@@ -273,7 +270,7 @@ func (c *chain) open() {
 	if err != nil {
 		return
 	}
-	s.pause = noPause
+	s.sleep = noSleep
 	c.note("open %v", at)
 	c.handles = append(c.handles, &handle{s, s.knownMeta().Check, at})
 }
@@ -337,7 +334,7 @@ func (c *chain) moveBy(f *fuse, from, to spot) error {
 	ctx := context.Background()
 	old, err := Open(ctx, c.engine(from.store, f), c.config(from, Config{}))
 	if err == nil {
-		old.pause = noPause
+		old.sleep = noSleep
 		c.note("move %v to %v, killed at %d", from, to, f.last)
 		_, err = Move(ctx, old, c.engine(to.store, f), c.config(to, Config{}))
 		c.note("moved: %v", err)
@@ -359,7 +356,7 @@ func (c *chain) command(what string, run func(context.Context, *Space) error) {
 	if err != nil {
 		return
 	}
-	s.pause = noPause
+	s.sleep = noSleep
 	c.note("%s %v, killed at %d", what, at, f.last)
 	c.note("%s: %v", what, run(context.Background(), s))
 }
@@ -446,7 +443,7 @@ func (c *chain) keepsMarks(store int, older state) bool {
 	for _, name := range c.names {
 		is := c.meta(spot{store, name})
 		was := older.metaOf(name)
-		if is != nil && (was == nil || was.Name != is.Name || was.Retired != is.Retired || was.Successor != is.Successor) {
+		if is != nil && (was == nil || was.UID != is.UID || was.Retired != is.Retired || was.Successor != is.Successor) {
 			return false
 		}
 	}

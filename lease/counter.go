@@ -18,18 +18,18 @@ import (
 //		"next":42,                                                    the number that is taken next
 //		"start":1, "step":1, "end":9999, "periods":"month in UTC",    what it is, which never changes
 //		"period":"2027-05", "begin":1809129600,                       the period of next
-//		"id":"QZ5TW..."}}                                             the space's ID: see below
+//		"term":"QZ5TW..."}}                                           the space's term: see below
 //
 // Three more numbers are 42 to 44, and make Next 45. The first one of June makes Next 2, and June
 // the period.
 //
-// Numbers carry no time, so no floor helps after a loss of data. A counter has the ID that the
+// Numbers carry no time, so no floor helps after a loss of data. A counter has the term that the
 // space had when the counter was made, set or moved to it, or when a period began that no loss can
-// have touched. After a loss the space has another ID, and the counter grants nothing until a person
-// sets it, or such a period begins. A period that may have begun before the loss goes on where the
-// counter was set.
+// have touched. After a loss the space has another term, and the counter grants nothing until a
+// person sets it, or such a period begins. A period that may have begun before the loss goes on
+// where the counter was set.
 //
-// In a space with a floor a counter is made without an ID, as the space may have forgotten one of
+// In a space with a floor a counter is made without a term, as the space may have forgotten one of
 // that name. So it waits for the same as after a loss.
 type Counter struct {
 	Name string `json:"-"`
@@ -44,8 +44,8 @@ type Counter struct {
 	Period string `json:"period,omitempty"` // of Next, such as 2026-11-22; empty before the first
 	Begin  int64  `json:"begin,omitempty"`  // when that period begins, in Unix seconds
 
-	ID   string `json:"id"` // a former or the present ID of the space, or "": see above
-	Lost bool   `json:"-"`  // ID is not the space's present one, so nothing is granted: see above
+	Term string `json:"term"` // a former or the present term of the space, or "": see above
+	Lost bool   `json:"-"`    // Term is not the space's present one, so nothing is granted: see above
 }
 
 // exists reports whether there is such a counter: all have a step. The zero Counter stands for
@@ -126,9 +126,9 @@ const counterFormat = 1
 
 func (c Counter) encode() ([]byte, error) { return json.Marshal(counterEntry{counterFormat, c}) }
 
-// decodeCounter returns the zero Counter, with a name, if value is nil. id is the present ID of the
+// decodeCounter returns the zero Counter, with a name, if value is nil. term is the present one of the
 // space.
-func decodeCounter(name string, value []byte, id string) (c Counter, err error) {
+func decodeCounter(name string, value []byte, term string) (c Counter, err error) {
 	if value != nil {
 		var entry counterEntry
 		err = json.Unmarshal(value, &entry)
@@ -139,7 +139,7 @@ func decodeCounter(name string, value []byte, id string) (c Counter, err error) 
 		if err != nil {
 			return c, fmt.Errorf("%w: counter %s: %.100q: %w", ErrCorrupt, name, value, err)
 		}
-		c.Lost = c.ID != id
+		c.Lost = c.Term != term
 	}
 	c.Name = name
 	return c, nil

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 )
 
 // TestCounter takes numbers of one counter in turn.
@@ -158,14 +158,10 @@ func TestCounterBounds(t *testing.T) {
 			t.Errorf("%+v: set to where it is: %v", c.Counter, err)
 		}
 		run, err := s.TakeNumbers(t.Context(), c.Name, Period{}, math.MaxInt64)
-		if run != c.run || err != nil {
-			t.Errorf("%+v: %+v, %v, want %+v", c.Counter, run, err, c.run)
-		}
+		require.That(t, run == c.run && err == nil, "%+v: %+v, %v, want %+v", c.Counter, run, err, c.run)
 		if c.run.N == math.MaxInt64 {
 			run, err = s.TakeNumbers(t.Context(), c.Name, Period{}, 2)
-			if run != (Run{math.MaxInt64, 1, 1}) || err != nil {
-				t.Errorf("%+v: then %+v, %v", c.Counter, run, err)
-			}
+			require.That(t, run == (Run{math.MaxInt64, 1, 1}) && err == nil, "%+v: then %+v, %v", c.Counter, run, err)
 		}
 		if run, err := s.TakeNumbers(t.Context(), c.Name, Period{}, 1); run != (Run{}) || !errors.Is(err, ErrEnd) {
 			t.Errorf("%+v: one more: %+v, %v, want ErrEnd", c.Counter, run, err)
@@ -223,16 +219,15 @@ func TestNewPeriod(t *testing.T) {
 		begin := s.knownMeta().start(s.knownMeta().Floor).Add(after)
 		now = begin
 		run, err := s.TakeNumbers(t.Context(), "c", Period{"shift", "next", begin}, 1)
-		if !errors.Is(err, want) || (run.First == 7) != (want == nil) {
-			t.Errorf("a period that begins %v after the floor: %+v, %v, want %v", after, run, err, want)
-		}
+		require.That(t, errors.Is(err, want) && (run.First == 7) == (want == nil),
+			"a period that begins %v after the floor: %+v, %v, want %v", after, run, err, want)
 	}
 }
 
 // TestMatch: each thing that never changes makes another counter, and the error has both.
 func TestMatch(t *testing.T) {
 	is := Counter{Name: "orders", Start: 1, Step: 2, End: 9, Periods: "day in UTC", Check: "aa", Next: 5, Period: "2026-11-27"}
-	same := Counter{Start: 1, Step: 2, End: 9, Periods: "day in UTC", Check: "aa", Next: 7, ID: "x"}
+	same := Counter{Start: 1, Step: 2, End: 9, Periods: "day in UTC", Check: "aa", Next: 7, Term: "x"}
 	require.NoError(t, is.Match(same))
 	for text, change := range map[string]func(*Counter){
 		`from 2 by 2 to 9`:            func(c *Counter) { c.Start = 2 },
@@ -279,11 +274,9 @@ func TestKnownCounters(t *testing.T) {
 		require.NoError(t, s.CreateCounter(t.Context(), Counter{Name: last}))
 	}
 	for _, r := range []record{leasesRecord, counterRecord(last)} {
-		if s.knownValues[r.name] == nil {
-			t.Errorf("%s is forgotten", r.name)
-		}
+		require.That(t, s.known.values[r.name] != nil, "%s is forgotten", r.name)
 	}
-	require.Equal(t, len(s.knownValues), mostKnown, "known records")
+	require.Equal(t, len(s.known.values), mostKnown, "known records")
 }
 
 // TestCounters lists counters by pages. A move takes them all along.
@@ -311,9 +304,7 @@ func TestCounters(t *testing.T) {
 		{strings.Repeat("c", 57), 10, 1001, 0}, // the longest name
 	} {
 		found, err := s.Counters(t.Context(), c.after, c.limit)
-		if err != nil || len(found) != c.many {
-			t.Errorf("%+v: %d, %v", c, len(found), err)
-		}
+		require.That(t, err == nil && len(found) == c.many, "%+v: %d, %v", c, len(found), err)
 		for i, counter := range found {
 			n := c.first + i
 			if counter.Name != fmt.Sprintf("c%04d", n) || counter.Next != int64(n) || counter.Lost {
@@ -338,9 +329,7 @@ func TestCounterFails(t *testing.T) {
 	for what, do := range map[string]func(s *Space) error{
 		"take": func(s *Space) error {
 			run, err := s.TakeNumbers(t.Context(), "c", Period{}, 1)
-			if run != (Run{}) {
-				t.Errorf("%+v, %v", run, err)
-			}
+			require.That(t, run == (Run{}), "%+v, %v", run, err)
 			return err
 		},
 		"set":    func(s *Space) error { return s.SetCounter(t.Context(), "c", 9) },

@@ -39,10 +39,10 @@ func (s *Space) CreateCounter(ctx context.Context, c Counter) error {
 			Periods: c.Periods,
 			Check:   c.Check,
 			Next:    c.Start,
-			ID:      seen.meta.ID,
+			Term:    seen.meta.Term,
 		}
 		if seen.meta.Floor > 0 {
-			found.ID = "" // lost from birth, until it is set: the space may have forgotten one of this name
+			found.Term = "" // lost from birth, until it is set: the space may have forgotten one of this name
 		}
 		return nil
 	})
@@ -100,7 +100,7 @@ func (s *Space) enter(seen *snapshot, c *Counter, period Period) error {
 	// the numbers of that period too.
 	if seen.meta.isNew(period) {
 		c.Next = c.Start
-		c.ID = seen.meta.ID
+		c.Term = seen.meta.Term
 		c.Lost = false
 	}
 	c.Period = period.Key
@@ -160,7 +160,7 @@ func (s *Space) SetCounter(ctx context.Context, name string, next int64) error {
 		switch {
 		case !c.exists():
 			return fmt.Errorf("%w: %s of %s: make it first", ErrNoCounter, name, s)
-		case seen.id() != before.id():
+		case seen.term() != before.term():
 			return fmt.Errorf("%w: %s of %s: data were found to be lost just now: "+
 				"set it once more, beyond all numbers that were taken",
 				ErrCounter, name, s)
@@ -174,7 +174,7 @@ func (s *Space) SetCounter(ctx context.Context, name string, next int64) error {
 				ErrInvalid, name, next, c.Next, c.Step, c.End)
 		}
 		c.Next = next
-		c.ID = seen.id()
+		c.Term = seen.term()
 		return nil
 	})
 }
@@ -191,7 +191,7 @@ func (s *Space) Counter(ctx context.Context, name string) (c Counter, err error)
 	if seen.value == nil {
 		return c, fmt.Errorf("%w: %s of %s", ErrNoCounter, name, s)
 	}
-	return decodeCounter(name, seen.value, seen.id())
+	return decodeCounter(name, seen.value, seen.term())
 }
 
 // Counters returns the first limit counters, 1 to 1,000, whose names come after the name after,
@@ -200,7 +200,7 @@ func (s *Space) Counters(ctx context.Context, after string, limit int) (counters
 	if len(after) > longestCounter || notInName.MatchString(after) {
 		return nil, fmt.Errorf("%w: counters after %.100q: want a name, or nothing for all", ErrInvalid, after)
 	}
-	seen, err := s.read(ctx, leasesRecord) // for the ID alone; List may be of another moment
+	seen, err := s.read(ctx, leasesRecord) // for the term alone; List may be of another moment
 	if err != nil {
 		return nil, err
 	}
@@ -210,7 +210,7 @@ func (s *Space) Counters(ctx context.Context, after string, limit int) (counters
 		return nil, s.storeError("list", err)
 	}
 	for _, entry := range entries {
-		c, err := decodeCounter(strings.TrimPrefix(entry.Name, prefix), entry.Value, seen.id())
+		c, err := decodeCounter(strings.TrimPrefix(entry.Name, prefix), entry.Value, seen.term())
 		if err != nil {
 			return nil, err
 		}
@@ -266,7 +266,7 @@ func (s *Space) updateCounter(ctx context.Context, name string, change func(seen
 		return err
 	}
 	return s.update(ctx, counterRecord(name), func(seen *snapshot) ([]byte, error) {
-		c, err := decodeCounter(name, seen.value, seen.meta.ID)
+		c, err := decodeCounter(name, seen.value, seen.meta.Term)
 		if err != nil {
 			return nil, err
 		}

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/lease/internal/entry"
 	"github.com/randflake/randflake/lease/internal/taken"
 )
@@ -23,7 +23,7 @@ func TestLargest(t *testing.T) {
 	leases := nodes.Encode()
 	meta, metaErr := largestMeta.encode()
 	met := largestMeta
-	met.Replaced = slices.Repeat([]string{met.Name}, 1000)
+	met.Abandoned = slices.Repeat([]string{met.UID}, 1000)
 	metMeta, metErr := met.encode()
 	young, youngErr := Counter{Step: 1, Periods: "day in UTC"}.encode()
 	old, oldErr := Counter{
@@ -32,7 +32,7 @@ func TestLargest(t *testing.T) {
 		Periods: "day in UTC",
 		Period:  strings.Repeat("p", longestKey),
 		Begin:   1799971200,
-		ID:      largestMeta.ID,
+		Term:    largestMeta.Term,
 	}.encode()
 	require.NoError(t, errors.Join(metaErr, metErr, youngErr, oldErr))
 	for _, tt := range []struct {
@@ -45,9 +45,7 @@ func TestLargest(t *testing.T) {
 		{"meta where many moves met", len(metMeta), entry.MaxMeta + 600}, // 160 KB of 200 spaces, which a ConfigMap has
 		{"a counter's growth", len(old) - len(young), entry.Growth},
 	} {
-		if tt.size > tt.most {
-			t.Errorf("%s: %d bytes, want at most %d", tt.name, tt.size, tt.most)
-		}
+		require.That(t, tt.size <= tt.most, "%s: %d bytes, want at most %d", tt.name, tt.size, tt.most)
 	}
 }
 
@@ -55,16 +53,14 @@ func TestLargest(t *testing.T) {
 var largestMeta = meta{
 	Limits:      Limits{131071, 131072, 24 * time.Hour, 32, 24 * time.Hour, 2016},
 	Check:       "0123456789abcdef",
-	Name:        strings.Repeat("A", 26),
-	ID:          strings.Repeat("A", 26),
+	UID:         strings.Repeat("A", 26),
+	Term:        strings.Repeat("A", 26),
 	Losses:      1000,
 	Begin:       9999999999,
 	Floor:       9999999999,
 	Tick:        9999999999,
 	Lineage:     strings.Repeat("A", 62),
 	Why:         "the data is another copy, " + strings.Repeat("A", 62) + " in place of " + strings.Repeat("A", 62),
-	Retired:     true,
-	Successor:   strings.Repeat("A", 26),
-	MovedTo:     strings.Repeat("A", 150),
+	retirement:  retirement{true, strings.Repeat("A", 26), strings.Repeat("A", 150)},
 	Predecessor: strings.Repeat("A", 26),
 }

@@ -18,7 +18,7 @@ type oracle struct {
 	numbers map[number]bool
 	top     map[string]int64 // by counter: the first number that was never stored as taken
 	most    map[place]newest // the newest values, without positions
-	began   map[string]int   // by ID: after how many entries a space had its first one
+	began   map[string]int   // by term: after how many entries a space had its first one
 	entries int              // that were stored
 	metas   map[string]*meta // by what was decoded
 }
@@ -94,13 +94,13 @@ func (w *world) stored(e Entry) {
 		return
 	}
 	w.entries++
-	if w.began[m.ID] == 0 {
-		w.began[m.ID] = w.entries
+	if w.began[m.Term] == 0 {
+		w.began[m.Term] = w.entries
 	}
 	if e.Name == "s/meta" {
 		return
 	}
-	at := place{m.ID, e.Name}
+	at := place{m.Term, e.Name}
 	if !lower(m, e.Name, string(e.Value), w.most[at].value) {
 		w.most[at] = newest{string(e.Value), w.entries}
 	}
@@ -120,9 +120,9 @@ type told struct {
 // hear adds what the engine told the process of a swap.
 func (t *told) hear(news told) {
 	switch {
-	case t.ID != news.ID && t.ID != "" && t.Losses >= news.Losses:
+	case t.Term != news.Term && t.Term != "" && t.Losses >= news.Losses:
 		return // it comes late
-	case t.ID != news.ID:
+	case t.Term != news.Term:
 		t.meta, t.position, t.values = news.meta, 0, map[string]string{}
 	}
 	t.position = max(t.position, news.position)
@@ -142,7 +142,7 @@ func (t told) clone() told {
 // whatever it does next.
 func (w *world) mustNotice(t told, backup state) bool {
 	m := w.metaIn(backup)
-	if t.ID != m.ID {
+	if t.Term != m.Term {
 		return t.Losses >= m.Losses || m.Floor <= t.newest
 	}
 	if !w.blind {
@@ -164,7 +164,7 @@ func (w *world) mustNotice(t told, backup state) bool {
 // since this one began.
 func (w *world) lost(m *meta, name, value string) bool {
 	for at, most := range w.most {
-		if at.name == name && (at.id == m.ID || most.after >= w.began[m.ID]) && lower(m, name, value, most.value) {
+		if at.name == name && (at.id == m.Term || most.after >= w.began[m.Term]) && lower(m, name, value, most.value) {
 			return true
 		}
 	}

@@ -97,7 +97,7 @@ func (p *process) open() error {
 
 // keep gives the process a keeper.
 func (p *process) keep(s settings) {
-	p.space.pause = noPause
+	p.space.sleep = noSleep
 	p.space.mostSteps = 6
 	s.clock, s.logger = p.clock, slog.New(slog.DiscardHandler)
 	p.loop = newLoop(p, s)
@@ -259,7 +259,7 @@ func (p *process) copy() {
 // learn gives an original what its copy knows.
 func (p *process) learn(q *process) {
 	p.space.known = q.space.known
-	p.space.knownValues = maps.Clone(q.space.knownValues)
+	p.space.known.values = maps.Clone(q.space.known.values)
 	p.told = q.told.clone()
 	p.loop.plan = q.loop.plan.Clone()
 }

@@ -41,10 +41,7 @@ var sets = []scenes{
 // TestExplore plays random schedules of several processes on the real code above an engine in memory: see
 // world for what happens, and oracle for what must not. lab/planted has the bugs that it must find.
 func TestExplore(t *testing.T) {
-	most := cmp.Or(*schedules, 150) // make explore plays more
-	if testing.Short() {            // such as under emulation
-		most = min(most, 100)
-	}
+	most := cmp.Or(*schedules, 80) // make explore plays more
 	for _, set := range sets {
 		t.Run(set.name, func(t *testing.T) {
 			seed := cmp.Or(*first, rand.Uint64N(1e9))

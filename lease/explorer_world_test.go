@@ -28,7 +28,7 @@ type world struct {
 	generations uint64 // of machines
 	stops       int    // of the server, which break connections
 	creating    int    // how many make a space just now
-	hidden      string // ID of the space whose data went back without a trace in the engine, or ""
+	hidden      string // term of the space whose data went back without a trace in the engine, or ""
 	depth       int    // of moves in calls of others
 
 	oracle
@@ -77,17 +77,17 @@ func (w *world) setServer(off int64) {
 	w.data.clock = func() time.Time { return time.Unix(w.now+off, 0) }
 }
 
-// A move is something that may happen now, and how often it does.
-type move struct {
+// An event is something that may happen now, and how often it does.
+type event struct {
 	weight int
 	may    bool
 	do     func()
 }
 
-// moves are those of a process, and of the world around it.
-func (w *world) moves(p *process) []move {
+// events are those of a process, and of the world around it.
+func (w *world) events(p *process) []event {
 	idle := p.calls == 0
-	return []move{
+	return []event{
 		{35, true, w.pass},
 		{8, len(w.processes) < 6, w.start},
 		{3, true, p.kill},
@@ -122,16 +122,16 @@ func (w *world) move() {
 
 // moveOf makes a random move of a process, or of the world around it.
 func (w *world) moveOf(p *process) {
-	moves := w.moves(p)
-	moves = slices.DeleteFunc(moves, func(m move) bool { return !m.may })
+	events := w.events(p)
+	events = slices.DeleteFunc(events, func(e event) bool { return !e.may })
 	all := 0
-	for _, m := range moves {
-		all += m.weight
+	for _, e := range events {
+		all += e.weight
 	}
 	at := w.IntN(all)
-	for _, m := range moves {
-		if at -= m.weight; at < 0 {
-			m.do()
+	for _, e := range events {
+		if at -= e.weight; at < 0 {
+			e.do()
 			return
 		}
 	}
@@ -305,7 +305,7 @@ func (w *world) rollBack() {
 		backup = *w.again
 	}
 	m := w.metaIn(backup)
-	if w.unnoticed() || m == nil || m.isPending() || w.metaIn(w.data.state) == nil {
+	if w.unnoticed() || m == nil || m.isMarked() || w.metaIn(w.data.state) == nil {
 		return
 	}
 	w.again = &backup
@@ -320,13 +320,13 @@ func (w *world) rollBack() {
 	w.replace(backup)
 	w.data.doubt = ""
 	if !reported {
-		w.hidden = w.metaIn(backup).ID
+		w.hidden = w.metaIn(backup).Term
 		return
 	}
 	clock := func() time.Time { return time.Unix(w.now+w.anyOff(), 0) }
 	space, err := Open(context.Background(), conn{memory: w.data}, Config{Name: "s", Clock: clock})
 	if err == nil {
-		space.pause = noPause
+		space.sleep = noSleep
 		err = space.ReportLoss(context.Background(), "an old backup")
 	}
 	if err != nil {
@@ -351,7 +351,7 @@ func (w *world) killIgnorant(backup state, but *process) {
 
 // unnoticed reports whether data went back, and no process has noted it yet.
 func (w *world) unnoticed() bool {
-	if m := w.metaIn(w.data.state); m == nil || m.ID != w.hidden {
+	if m := w.metaIn(w.data.state); m == nil || m.Term != w.hidden {
 		w.hidden = ""
 	}
 	return w.hidden != ""

@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/internal/vmgen"
 )
 
@@ -149,9 +149,7 @@ func TestCopiedMachine(t *testing.T) {
 				time.Sleep(c.idle)
 				for second := range 300 {
 					id, err := g.Generate()
-					if err != nil {
-						t.Fatalf("after %d s: %v", second, err)
-					}
+					require.Must(t, err == nil, "after %d s: %v", second, err)
 					require.Equal(t, s.owner(g.Cipher().Inspect(id)), "copy", "after %d s: who took the lease of an ID", second)
 					time.Sleep(time.Second)
 				}
@@ -173,9 +171,7 @@ func TestKeeperListens(t *testing.T) {
 		}
 		k := keepOn(t, s)
 		k.Close()
-		if vmgen.Listeners() != 0 {
-			t.Error("a keeper that is closed listens")
-		}
+		require.That(t, vmgen.Listeners() == 0, "a keeper that is closed listens")
 		s.set(true)
 		k, err := Keep(t.Context(), s, secret, quiet)
 		if k != nil || !errors.Is(err, errAway) || vmgen.Listeners() != 0 {
@@ -184,8 +180,10 @@ func TestKeeperListens(t *testing.T) {
 	})
 }
 
-// TestCounts: each thing that happens is counted once, in the status and in the metric.
+// TestCounts: each thing that happens is counted once, in the status and in the metric, which the page has.
 func TestCounts(t *testing.T) {
+	page, err := os.ReadFile("../docs/operations.md")
+	require.NoError(t, err)
 	bubble(t, func(t *testing.T) {
 		var machine atomic.Uint64
 		defer vmgen.Pretend(&machine)()
@@ -207,6 +205,7 @@ func TestCounts(t *testing.T) {
 				if m.Value != want[name] || m.Counter != strings.HasSuffix(name, "_total") || m.Help == "" {
 					t.Errorf("%s: %+v, want %v", what, m, want[name])
 				}
+				require.That(t, strings.Contains(string(page), "`"+m.Name+"`"), "docs/operations.md lacks %s", m.Name)
 			}
 		}
 		check("Keep")
@@ -253,9 +252,7 @@ func TestCounts(t *testing.T) {
 		time.Sleep(time.Until(time.Unix(1800000120, 0)))
 		synctest.Wait()
 		want["lease_failures_total"] = float64(k.Status().Failed)
-		if want["lease_failures_total"] == 0 {
-			t.Error("no failures are counted while the store is away")
-		}
+		require.That(t, want["lease_failures_total"] != 0, "no failures are counted while the store is away")
 		want["lease_healthy"] = 0
 		check("the leases have ended")
 		require.NoError(t, s.ReportLoss(t.Context(), "a backup is back"))
@@ -360,9 +357,7 @@ func TestKeeperOutlives(t *testing.T) {
 
 			s.set(false)
 			for back := time.Now(); !works(); time.Sleep(100 * time.Millisecond) {
-				if time.Since(back) > 5*time.Second {
-					t.Fatal("no IDs 5 s after the store is back")
-				}
+				require.Must(t, time.Since(back) <= 5*time.Second, "no IDs 5 s after the store is back")
 			}
 			time.Sleep(time.Minute)
 			synctest.Wait()
@@ -433,9 +428,7 @@ func TestAheadRefused(t *testing.T) {
 					missed++
 				}
 			}
-			if missed > 20 {
-				t.Errorf("%d ahead: no ID in %d seconds of ten windows", ahead, missed)
-			}
+			require.That(t, missed <= 20, "%d ahead: no ID in %d seconds of ten windows", ahead, missed)
 		})
 	}
 }
@@ -598,9 +591,8 @@ func TestSourceAstray(t *testing.T) {
 			time.Sleep(4 * time.Minute)
 			status := k.Status()
 			takes := s.goAstray(nil)
-			if status.Err == nil || !strings.Contains(status.Err.Error(), c.want) || takes > 300 {
-				t.Errorf("%s: %d takes: %+v, want %q", name, takes, status, c.want)
-			}
+			require.That(t, status.Err != nil && strings.Contains(status.Err.Error(), c.want) && takes <= 300,
+				"%s: %d takes: %+v, want %q", name, takes, status, c.want)
 			if end := time.Now().Add(10 * time.Minute); status.End.After(end) {
 				t.Errorf("%s: leases until %v", name, status.End)
 			}
@@ -641,9 +633,7 @@ func TestKeepOptions(t *testing.T) {
 	} {
 		space := createAs(t, conn{memory: newMemory()}, Config{Check: c.check, New: true})
 		k, err := Keep(t.Context(), space, c.secret, quiet, c.option)
-		if !errors.Is(err, c.err) || (k == nil) != (err != nil) {
-			t.Errorf("%s: %v, %v, want %v", name, k, err, c.err)
-		}
+		require.That(t, errors.Is(err, c.err) && (k == nil) == (err != nil), "%s: %v, %v, want %v", name, k, err, c.err)
 		if k != nil {
 			k.Close()
 		}
@@ -669,9 +659,8 @@ func TestKeepClock(t *testing.T) {
 	for i := range uint32(100) {
 		id, err := k.Generator().Generate()
 		f := k.Generator().Cipher().Inspect(id)
-		if err != nil || !f.Time.Equal(noon) || f.Node != 0 || f.Sequence != i {
-			t.Fatalf("%+v, %v: want noon, and one after the other", f, err)
-		}
+		require.Must(t, err == nil && f.Time.Equal(noon) && f.Node == 0 && f.Sequence == i,
+			"%+v, %v: want noon, and one after the other", f, err)
 	}
 	if l := k.Status().Lease; l.LastNode != 2 || !l.Start.Equal(noon) {
 		t.Errorf("%+v: want three nodes at noon", l)
@@ -704,9 +693,7 @@ func TestKeepLogs(t *testing.T) {
 				regexp.QuoteMeta(tt.label) + "$")
 			lines := strings.Split(strings.TrimSpace(log.String()), "\n")
 			for _, line := range lines {
-				if !form.MatchString(line) {
-					t.Errorf("%s", line)
-				}
+				require.That(t, form.MatchString(line), "%s", line)
 			}
 			require.Equal(t, len(lines), tt.lines, "%v: lines", tt.level)
 		}
@@ -742,9 +729,8 @@ func TestKeepStarts(t *testing.T) {
 				return nil
 			}
 			k, err := Keep(t.Context(), s, secret, quiet)
-			if !errors.Is(err, c.keep) || (k == nil) != (err != nil) {
-				t.Errorf("%s: %v, %v, want %v", name, k, err, c.keep)
-			}
+			require.That(t, errors.Is(err, c.keep) && (k == nil) == (err != nil),
+				"%s: %v, %v, want %v", name, k, err, c.keep)
 			if k == nil {
 				return
 			}
@@ -760,9 +746,7 @@ func TestKeepStarts(t *testing.T) {
 	wrong := errors.New("no generator")
 	begin := func(randflake.Lease) (*queue, error) { return nil, wrong }
 	k, err := KeepFor(t.Context(), create(t, conn{memory: newMemory()}, Limits{}, nil), begin, quiet)
-	if k != nil || !errors.Is(err, wrong) {
-		t.Errorf("%v, %v, want the error of begin", k, err)
-	}
+	require.That(t, k == nil && errors.Is(err, wrong), "%v, %v, want the error of begin", k, err)
 }
 
 // TestKeepWaits has for how long Keep waits. The log says until when.
@@ -798,9 +782,8 @@ func TestKeepWaits(t *testing.T) {
 			var log bytes.Buffer
 			k, err := Keep(ctx, s, secret, WithWait(c.waits), WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
 			took := time.Since(began)
-			if !errors.Is(err, c.err) || (k == nil) != (err != nil) || took < c.least || took > c.most {
-				t.Errorf("%s: %v, %v after %v, want %v after %v", name, k, err, took, c.err, c.least)
-			}
+			require.That(t, errors.Is(err, c.err) && (k == nil) == (err != nil) && took >= c.least && took <= c.most,
+				"%s: %v, %v after %v, want %v after %v", name, k, err, took, c.err, c.least)
 			if told := strings.Contains(log.String(), until.Format("until=2006-01-02T15:04:05")); told != (took > 0 && !c.hangs) {
 				t.Errorf("%s: log:\n%s", name, &log)
 			}
@@ -879,9 +862,8 @@ func TestWrongClock(t *testing.T) {
 			lasted := time.Since(wrong)
 			time.Sleep(2 * time.Second)
 			status := k.Status()
-			if lasted < c.least || lasted > c.most || !errors.Is(err, c.err) || errors.Is(status.Err, ErrClock) != (c.err != nil) {
-				t.Errorf("%+v: %v after %v, %+v", c, err, lasted, status)
-			}
+			require.That(t, lasted >= c.least && lasted <= c.most && errors.Is(err, c.err) && errors.Is(status.Err, ErrClock) == (c.err != nil),
+				"%+v: %v after %v, %+v", c, err, lasted, status)
 
 			process.Store(0)
 			server.Store(0)
@@ -941,7 +923,7 @@ func TestUnfitLease(t *testing.T) {
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
 		info, err := s.Info(t.Context())
-		if status := k.Status(); err != nil || info.Taken != 1 || !errors.Is(status.Err, unfit) || status.Taken != 2 {
+		if status := k.Status(); err != nil || info.TakenNodes != 1 || !errors.Is(status.Err, unfit) || status.Taken != 2 {
 			t.Errorf("%+v, %+v, %v", status, info, err)
 		}
 		k.Close()
@@ -975,9 +957,7 @@ func TestRetries(t *testing.T) {
 					pauses = append(pauses, pause)
 				default:
 					urgent++
-					if pause > 2*time.Second {
-						t.Errorf("a pause of %v, %v before the end", pause, left)
-					}
+					require.That(t, pause <= 2*time.Second, "a pause of %v, %v before the end", pause, left)
 				}
 				began := time.Now()
 				if hangs {
@@ -1004,13 +984,10 @@ func TestRetries(t *testing.T) {
 			synctest.Wait()
 			for i, pause := range pauses {
 				most := min(time.Second<<i, 30*time.Second)
-				if pause < most/2 || pause > most {
-					t.Errorf("pause %d: %v, want %v at most, and half of it at least", i, pause, most)
-				}
+				require.That(t, pause >= most/2 && pause <= most,
+					"pause %d: %v, want %v at most, and half of it at least", i, pause, most)
 			}
-			if len(pauses) < 3 || urgent < 20 {
-				t.Errorf("%d pauses, %d urgent tries", len(pauses), urgent)
-			}
+			require.That(t, len(pauses) >= 3 && urgent >= 20, "%d pauses, %d urgent tries", len(pauses), urgent)
 		})
 	}
 }

@@ -13,54 +13,6 @@ import (
 	"github.com/randflake/randflake/internal/vmgen"
 )
 
-// A Source grants leases: a [Space], or a service in front of one. It is safe for concurrent use.
-// It may also have the method [Space.CheckSecret], which Keep then calls first.
-type Source interface {
-	// Take leases nodes for each window from first to last, as [Space.Take] does:
-	//
-	//   - Each lease is of one of these windows, from its first second to its last.
-	//   - Each has exactly as many nodes as are asked for.
-	//   - No window has two leases.
-	//   - If a window has none, the error says why.
-	//
-	// A keeper uses no lease of an answer that breaks one of the first three rules.
-	Take(ctx context.Context, first, last int64, nodes uint32) ([]randflake.Lease, error)
-
-	// Limits returns the limits of the space, which never change.
-	Limits() Limits
-
-	// String says what the source is, without passwords.
-	String() string
-}
-
-// checkLeases returns which of the first three rules of Source.Take the leases of an answer break, or
-// nil.
-func checkLeases(s Source, leases []randflake.Lease, first, last int64, nodes uint32) error {
-	limits := s.Limits()
-	leased := map[int64]bool{} // by window
-	for _, lease := range leases {
-		window := limits.WindowOf(lease.Start)
-		whole := lease.Start.Equal(limits.start(window)) && lease.End.Equal(limits.start(window+1))
-		has := int64(lease.LastNode) - int64(lease.FirstNode) + 1 // 0 or less if they are in the wrong order
-		var want string
-		switch {
-		case window < first || window > last:
-			want = fmt.Sprintf("a lease of one of the windows %d to %d", first, last)
-		case !whole:
-			want = "a lease of exactly one window of " + limits.Window.String()
-		case has != int64(nodes):
-			want = fmt.Sprintf("exactly %d nodes", nodes)
-		case leased[window]: // if it is the same lease, its IDs would be too
-			want = "one lease for each window"
-		}
-		if want != "" {
-			return fmt.Errorf("lease: %s granted %+v, which breaks a rule of Source.Take: want %s", s, lease, want)
-		}
-		leased[window] = true
-	}
-	return nil
-}
-
 // A Generator makes IDs under leases: a *randflake.Generator, one of package snowflake, or a type
 // that embeds one of these.
 type Generator interface {
@@ -70,15 +22,15 @@ type Generator interface {
 	// Close closes the generator.
 	Close() (lastUsed time.Time, err error)
 
-	// Leases is for this package.
-	Leases(handover.Key) handover.Queue[randflake.Lease]
+	// Handover is for this package.
+	Handover(handover.Key) handover.Queue[randflake.Lease]
 }
 
 var _ Generator = (*randflake.Generator)(nil)
 
 // A Keeper keeps a generator in leases. It takes leases of the present window and the next one at
-// once. Once it has lived a window, it takes leases further ahead, at random moments: package
-// plan says when. It never renews a lease, and never gives one back. It is safe for concurrent use.
+// once. Once it has lived a window, it takes leases further ahead, at random moments. It never renews
+// a lease, and never gives one back. It is safe for concurrent use.
 type Keeper[G Generator] struct {
 	generator G
 	loop      *loop
@@ -148,7 +100,7 @@ func keep[G Generator](
 		k.unlisten()
 		return nil, fmt.Errorf("lease: keep: %w", err)
 	}
-	queue := k.generator.Leases(handover.Key{})
+	queue := k.generator.Handover(handover.Key{})
 	queue.OnRefusal(k.refused)
 	k.loop.start(ctx, queue, leases)
 	return k, nil
@@ -168,13 +120,13 @@ func (k *Keeper[G]) Close() error {
 	return nil
 }
 
-// refused counts a refusal of the generator, and wakes the loop unless err is ErrExhausted: leases
+// refused counts a caller that was refused, and wakes the loop unless err is ErrExhausted: leases
 // that follow are for other seconds. If waiting is set, the caller goes on waiting for an ID, and
-// is not counted. If the wait fails later, as at a deadline, refused is called again, and counts.
+// is not counted. If the wait ends without one, as at a deadline, refused is called again, and counts.
 func (k *Keeper[G]) refused(err error, waiting bool) {
 	exhausted := errors.Is(err, randflake.ErrExhausted)
 	if !waiting {
-		k.refusals.Add(1)
+		k.refusals.Add(1) // first, as Status reads it last: so Exhausted is never the larger
 		if exhausted {
 			k.exhausted.Add(1)
 		}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/internal/handover"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 )
 
 // A queue is a generator's. It has an ID for a time if a lease covers it.
@@ -50,7 +50,7 @@ func (q *queue) Close() (time.Time, error) {
 	return time.Time{}, nil
 }
 
-func (q *queue) Leases(handover.Key) handover.Queue[randflake.Lease] { return q }
+func (q *queue) Handover(handover.Key) handover.Queue[randflake.Lease] { return q }
 
 func (q *queue) keep(t *testing.T, s Source, options ...Option) (*Keeper[*queue], error) {
 	return KeepFor(t.Context(), s, func(l randflake.Lease) (*queue, error) { return q, q.Add(l) }, append([]Option{quiet}, options...)...)
@@ -86,8 +86,8 @@ func open(t *testing.T, engine Engine, now func() time.Time) *Space {
 	return s
 }
 
-// noPause is for Space.pause, where nothing but the test's own calls is waited for.
-func noPause(context.Context, time.Duration) error { return nil }
+// noSleep is for Space.sleep, where nothing but the test's own calls is waited for.
+func noSleep(context.Context, time.Duration) error { return nil }
 
 // at is a clock that a test sets.
 func at(now *time.Time) func() time.Time {
@@ -122,9 +122,7 @@ func TestKeeperRefused(t *testing.T) {
 		clock.Store(int64(time.Hour))
 		keeper.refused(randflake.ErrLeaseEnded, false)
 		synctest.Wait()
-		if !q.has(clock.now()) {
-			t.Error("no lease at once")
-		}
+		require.That(t, q.has(clock.now()), "no lease at once")
 		calls := data.calls
 		for range 1000 {
 			keeper.refused(randflake.ErrLeaseEnded, false)
@@ -227,9 +225,7 @@ func TestRollingRestart(t *testing.T) {
 			for _, k := range keepers {
 				k.Close()
 			}
-			if longest > c.most {
-				t.Errorf("a process waited %v", longest)
-			}
+			require.That(t, longest <= c.most, "a process waited %v", longest)
 			t.Logf("%d processes in 1,024 nodes, restarted %d times, each within %v: %d waited, %v at most; %d starts failed",
 				c.processes, c.rounds, c.within, waited, longest, failed)
 		})
@@ -267,9 +263,7 @@ func (c *crew) step(t *testing.T) *member {
 	if err := m.loop.status.Err; err != nil {
 		t.Fatalf("%v: %v", c.now, err)
 	}
-	if !m.queue.has(c.now.Add(m.off)) {
-		t.Fatalf("%v: no lease", c.now)
-	}
+	require.Must(t, m.queue.has(c.now.Add(m.off)), "%v: no lease", c.now)
 	m.due = c.now.Add(pause)
 	return m
 }
@@ -329,12 +323,10 @@ func TestStep(t *testing.T) {
 	c.start(t, data, m)
 	c.now = noon.Add(5 * time.Minute) // it has lived a window
 	present := m.loop.limits.WindowOf(c.now)
-	m.loop.plan.Leased(present + 1)
+	m.loop.plan.NoteLeased(present + 1)
 	m.loop.step(t.Context())
 	for window := present; window <= m.loop.plan.LastWanted(c.now); window++ {
-		if !m.loop.plan.IsLeased(window) {
-			t.Errorf("window %d after the present one is not leased", window-present)
-		}
+		require.That(t, m.loop.plan.IsLeased(window), "window %d after the present one is not leased", window-present)
 	}
 }
 

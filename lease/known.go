@@ -1,137 +1,111 @@
 package lease
 
-import (
-	"bytes"
-	"fmt"
+import "bytes"
 
-	"github.com/randflake/randflake/lease/internal/taken"
-)
-
-// known is what a handle has seen made durable: the space as of the newest swap that the handle
-// made, with what others had written by then. Meta alone may come from a read: see Open. An answer
-// that shows less counts as a loss. What is known of records is in Space.knownValues.
+// known is the newest state of the space that this handle is sure is durable: what its latest swap
+// showed. If a later answer shows an older state, data was lost: see detect.go.
 type known struct {
-	meta     *meta  // of the newest ID, with the mark of a retired space if that was seen
-	position uint64 // of the data
-	lost     string // the loss that this handle saw and nobody has noted yet, or ""
+	meta     *meta             // of the newest term; before the first swap it may be from a read: see Open
+	position uint64            // of the data
+	loss     string            // the loss that this handle saw and nobody has noted yet, or ""
+	values   map[string][]byte // by record: the leases and counters, mostKnown in all
 }
 
-// loss says how an answer shows that data was lost, or returns "".
-func (seen *snapshot) loss() string {
-	m := seen.meta
-	switch {
-	case m == nil:
-		return "the space is gone"
-	case m.isPending():
-		return m.Why
-	case m.Lineage != seen.Lineage:
-		return fmt.Sprintf("the data is another copy, %q in place of %q", seen.Lineage, m.Lineage)
-	case !m.isOf(seen.Answer):
-		return fmt.Sprintf("the data is another incarnation, %q in place of %q", seen.Incarnation, m.Incarnation)
-	case m.ID == seen.known.meta.ID:
-		return seen.lossWithinID()
-	case seen.floorCovers():
-		return "" // another process has noted a loss
-	}
-	return "the space is older than the last loss, or was made anew"
+// mostKnown bounds known.values, as those who call a service may make up names of counters.
+const mostKnown = 4096
+
+// A knownState is what a handle knew when a call began: of the space, and of one record.
+type knownState struct {
+	meta     *meta
+	position uint64
+	loss     string
+	value    []byte // of the record
+	leases   []byte
 }
 
-// lossWithinID says how an answer with the known ID is older than what is known, or returns "".
-func (seen *snapshot) lossWithinID() string {
-	leastPosition := seen.known.position
-	found := seen.value
-	if seen.Swapped {
-		// The swap may have run on an older copy of the data, and brought that up to the known
-		// position. So the position must be beyond the known one, and what the swap replaced must
-		// not be older.
-		leastPosition++
-		found = seen.replaced
+// knownOf returns what the handle knows by now.
+func (s *Space) knownOf(r record) knownState {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return knownState{
+		meta:     s.known.meta,
+		position: s.known.position,
+		loss:     s.known.loss,
+		value:    s.known.values[r.name],
+		leases:   s.known.values[leasesRecord.name],
 	}
-	switch {
-	case seen.known.lost != "":
-		return seen.known.lost
-	case seen.Position != 0 && seen.Position < leastPosition:
-		return fmt.Sprintf("the data went back from position %d to %d", seen.known.position, seen.Position)
-	case seen.wentBackFrom(seen.knownValue, found):
-		return seen.record.name + " went back"
-	}
-	return ""
 }
 
-// floorCovers reports whether another process has noted a loss, with a floor that is not below the
-// one that this handle knows, and above every window that it saw taken.
-func (seen *snapshot) floorCovers() bool {
-	m, before := seen.meta, seen.known.meta
-	if m.Losses <= before.Losses || m.Floor < before.Floor {
-		return false
-	}
-	nodes, err := taken.Decode(seen.knownLeases)
-	if err != nil {
-		return false
-	}
-	end := seen.newFloor(m) // windows from here on don't count: only a fast clock can have taken one
-	return m.Floor > nodes.Newest(end)
+// knownMeta returns the newest meta that this handle knows.
+func (s *Space) knownMeta() *meta {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.known.meta
 }
 
-// wentBackFrom reports whether a value of the record is older than a known one.
-func (seen *snapshot) wentBackFrom(was, is []byte) bool {
-	switch {
-	case was == nil || bytes.Equal(was, is):
-		return false
-	case is == nil:
-		return true // it is gone
+// startFrom gives a new handle the meta by which its first call goes.
+func (s *Space) startFrom(m *meta) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.known.meta = m
+}
+
+// rememberLoss remembers a loss until the floor is set. Later answers may not show it, as swaps
+// raise the position.
+func (s *Space) rememberLoss(seen *snapshot, why string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	notedMeanwhile := s.known.meta.Term != seen.known.meta.Term
+	if !notedMeanwhile {
+		s.known.loss = why
 	}
-	return seen.record.wentBack(was, is)
 }
 
 // rememberRetired remembers that the space is retired. If its data are lost later, this handle
 // makes it anew as a retired one.
-func (s *Space) rememberRetired(retired *meta) {
+func (s *Space) rememberRetired(as retirement) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	m := *s.known.meta
-	m.Retired = retired.Retired
-	m.Successor = retired.Successor
-	m.MovedTo = retired.MovedTo
+	m.retirement = as
 	s.known.meta = &m
 }
 
 // learn remembers what a swap of this handle has made durable. What another call has learned of a
-// later swap stays. Under a new ID all that was known before is void.
+// later swap stays. In a new term all that was known before is void.
+//
+// Within a term the known meta stays too. It can only become retired, which rememberRetired is for:
+// after may be older than that.
 func (s *Space) learn(after *snapshot) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.known.meta == nil || s.known.meta.ID != after.meta.ID {
+	if s.known.meta == nil || s.known.meta.Term != after.meta.Term {
 		if s.known.meta != nil && s.known.meta.Losses >= after.meta.Losses {
 			return // the swap was decided before a loss that this handle has noted since
 		}
-		s.known = known{meta: after.meta}
-		s.knownValues = map[string][]byte{}
+		s.known = known{meta: after.meta, values: map[string][]byte{}}
 	}
 
 	s.known.position = max(s.known.position, after.Position)
 
 	name := after.record.name
-	latest := s.knownValues[name]
-	learnedMeanwhile := !bytes.Equal(latest, after.knownValue)
+	latest := s.known.values[name]
+	learnedMeanwhile := !bytes.Equal(latest, after.known.value)
 	if learnedMeanwhile && after.wentBackFrom(latest, after.value) {
 		return
 	}
-	s.knownValues[name] = after.value
-	if len(s.knownValues) > mostKnown {
-		s.forgetCounter(name)
+	s.known.values[name] = after.value
+	if len(s.known.values) > mostKnown {
+		s.known.forgetCounter(name)
 	}
 }
 
-// mostKnown bounds knownValues, as those who call a service may make up names of counters.
-const mostKnown = 4096
-
-// forgetCounter forgets the value of any counter but the one of that name. That a forgotten one went
-// back is then seen by lineage and position alone. It is called with mu held.
-func (s *Space) forgetCounter(but string) {
-	for name := range s.knownValues {
-		if name != but && name != leasesRecord.name {
-			delete(s.knownValues, name)
+// forgetCounter forgets the value of some counter other than keep. If that counter goes back, only
+// lineage and position show it.
+func (k *known) forgetCounter(keep string) {
+	for name := range k.values {
+		if name != keep && name != leasesRecord.name {
+			delete(k.values, name)
 			return
 		}
 	}

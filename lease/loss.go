@@ -8,18 +8,16 @@ import (
 	"math"
 	"slices"
 	"time"
-
-	"github.com/randflake/randflake/lease/internal/taken"
 )
 
-// How a handle notices a loss of data is in known.go. Here is what it does then: it sets the floor
+// How a handle notices a loss of data is in detect.go. Here is what it does then: it sets the floor
 // after the windows of all leases that the space may have forgotten, and opens the reserve.
 // reserve.go says what is leased before the floor.
 //
-// That takes two swaps. The first one marks the space as pending, under a new ID. The second one
-// sets the floor by clocks that were read after it, and expects that mark. So a process that stops
-// between deciding and swapping does no harm: if a backup comes back meanwhile, the late floor does
-// not fit there, and a late mark only has the loss noted once more.
+// That takes two swaps. The first one puts a loss mark into meta, in a new term. The second one sets
+// the floor by clocks that were read after it, and expects that mark. So a process that stops between
+// deciding and swapping does no harm: if a backup comes back meanwhile, the late floor does not fit
+// there, and a late mark only has the loss noted once more.
 
 // longestWhy keeps meta within the room that small stores keep for it.
 const longestWhy = 150
@@ -41,13 +39,13 @@ func (s *Space) ReportLoss(ctx context.Context, why string) error {
 		}
 		noted := false
 		switch {
-		case marked && seen.isPending():
+		case marked && seen.isMarked(): // by this call, or by another one
 			noted, err = s.setFloor(ctx, seen, why)
-		case marked && seen.meta != nil && seen.meta.Losses > losses:
-			noted = true // by another process
-		default:
+		case marked && seen.meta != nil && seen.meta.Losses > losses: // another process has set the floor since
+			noted = true
+		default: // not marked yet, or the mark was lost
 			losses = seen.mergedMeta().Losses
-			marked, err = s.markPending(ctx, seen, why)
+			marked, err = s.markLoss(ctx, seen, why)
 		}
 		if noted || err != nil {
 			return err
@@ -55,16 +53,16 @@ func (s *Space) ReportLoss(ctx context.Context, why string) error {
 	}
 }
 
-// newFloor returns the floor for a loss that is noted now: the first window that no process with a
-// right clock can have taken by now.
-func (seen *snapshot) newFloor(m *meta) int64 {
-	return m.WindowOf(seen.later().Add(m.MaxSkew)) + m.Ahead + 1
+// newFloor returns the floor for a loss that is noted at a time: the first window that no process
+// with a right clock can have taken by then.
+func (l Limits) newFloor(noted time.Time) int64 {
+	return l.WindowOf(noted.Add(l.MaxSkew)) + l.Ahead + 1
 }
 
-// floorExcess returns by how much the floor is later than clocks that are right can have set it, or 0.
-// The clock of who set it was at most MaxSkew ahead of this one, and the floor is MaxSkew later.
-func (seen *snapshot) floorExcess(m *meta) time.Duration {
-	latest := m.WindowOf(seen.later().Add(2*m.MaxSkew)) + m.Ahead + 1
+// floorExcess returns how far the floor lies beyond what right clocks can have set by now, or 0. The
+// clock of who set it was at most MaxSkew ahead of this one.
+func (m *meta) floorExcess(now time.Time) time.Duration {
+	latest := m.newFloor(now.Add(m.MaxSkew))
 	windows := min(max(m.Floor-latest, 0), math.MaxInt64/int64(m.Window))
 	return m.Window * time.Duration(windows)
 }
@@ -75,35 +73,37 @@ func (seen *snapshot) floorExcess(m *meta) time.Duration {
 func (s *Space) noteLoss(ctx context.Context, seen *snapshot, why string) error {
 	s.rememberLoss(seen, why)
 
-	if _, err := s.markPending(ctx, seen, why); err != nil {
+	if _, err := s.markLoss(ctx, seen, why); err != nil {
 		return err
 	}
 	latest, err := s.read(ctx, leasesRecord)
 	if err != nil {
 		return err
 	}
-	if !latest.isPending() {
+	if !latest.isMarked() {
 		return nil // another process has noted a loss
 	}
 	_, err = s.setFloor(ctx, latest, why)
 	return err
 }
 
-// markPending marks the space as one where a loss is to be noted. If the space is gone, it is made
+// markLoss marks the space as one where a loss is to be noted. If the space is gone, it is made
 // again. It is not marked if another process was faster.
-func (s *Space) markPending(ctx context.Context, seen *snapshot, why string) (marked bool, err error) {
-	if seen.isPending() {
+func (s *Space) markLoss(ctx context.Context, seen *snapshot, why string) (marked bool, err error) {
+	if seen.isMarked() {
 		return true, nil
 	}
 	m := seen.mergedMeta()
-	m.Lineage = pending
+	m.Lineage = lossMark
 	m.Why = why
 	return s.putMark(ctx, seen, m)
 }
 
-// putMark puts meta under a new ID. It is not done if another process was faster.
+// putMark puts a meta with a mark, in a new term. It is not done if another process was faster. What
+// putMeta does after its swap is left to the second swap: a mark is of no data, it grants nothing, and
+// as nothing is learned from it, this handle goes on to see the loss.
 func (s *Space) putMark(ctx context.Context, seen *snapshot, m *meta) (done bool, err error) {
-	m.ID = cryptorand.Text()
+	m.Term = cryptorand.Text()
 	value, err := m.encode()
 	if err != nil {
 		return false, err
@@ -115,33 +115,23 @@ func (s *Space) putMark(ctx context.Context, seen *snapshot, m *meta) (done bool
 	return after.Swapped, nil
 }
 
-func (seen *snapshot) isPending() bool { return seen.meta != nil && seen.meta.isPending() }
+func (seen *snapshot) isMarked() bool { return seen.meta != nil && seen.meta.isMarked() }
 
-// rememberLoss remembers a loss until the floor is set. Later answers may not show it, as swaps
-// raise the position.
-func (s *Space) rememberLoss(seen *snapshot, why string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	notedMeanwhile := s.known.meta.ID != seen.known.meta.ID
-	if !notedMeanwhile {
-		s.known.lost = why
-	}
-}
-
-// setFloor sets the floor, and opens a slice of the reserve, if meta and leases are still those of
-// seen, which has the mark. It is not done if another process was faster: see putMeta.
+// setFloor sets the floor, and chooses a slice of the reserve, if meta and leases are still those of
+// seen, which has the mark. It is not done if another process was faster, or the data was replaced.
 func (s *Space) setFloor(ctx context.Context, seen *snapshot, why string) (done bool, err error) {
 	m := seen.mergedMeta()
 	m.Why = why
-	// By wrong clocks the floor could be too low. The mark stays until a process with right ones.
+	// With wrong clocks the floor could be too low. Then the mark stays until a process with right
+	// clocks sets the floor.
 	if err := seen.unfit(m); err != nil {
 		return false, fmt.Errorf("%w: %s: %s", err, s, why)
 	}
-	m.ID = cryptorand.Text()
+	m.Term = cryptorand.Text()
 	m.Lineage = seen.Lineage
 	m.Incarnation = seen.Incarnation
 	m.Losses++
-	m.Floor = max(m.Floor, seen.newFloor(m))
+	m.Floor = max(m.Floor, m.newFloor(seen.later()))
 
 	var leases []byte // nil: the leases stay as they are, since without a reserve only the floor counts
 	if m.Reserve > 0 {
@@ -149,37 +139,29 @@ func (s *Space) setFloor(ctx context.Context, seen *snapshot, why string) (done 
 		if err != nil {
 			return false, err
 		}
-		seen.openReserve(m, nodes)
+		m.chooseSlice(seen.later(), nodes)
 		leases = nodes.Encode()
 	}
 	return s.putMeta(ctx, seen, m, leases)
 }
 
-// mergedMeta returns the meta that is there, with what this handle knows and may be lost. A space that
-// is gone is made again as this handle knew it.
+// mergedMeta returns the meta that is there, with what the store may have lost and this handle knows.
+// A space that is gone is made again as this handle knew it.
 func (seen *snapshot) mergedMeta() *meta {
 	before := seen.known.meta
 	m := *cmp.Or(seen.meta, before)
-	m.Replaced = slices.Concat(m.Replaced, seen.replacedNames())
+	m.Abandoned = slices.Concat(m.Abandoned, seen.abandoned())
 	if !m.Retired {
-		m.Retired = before.Retired
-		m.Successor = before.Successor
-		m.MovedTo = before.MovedTo
+		m.retirement = before.retirement
 	}
-	older := m.Name == before.Name && m.Losses <= before.Losses && m.Lineage != retrusted
-	if older && !before.Trust {
+	// An older copy may have the trust that was taken back since. That stays taken back, unless a
+	// person has just given it anew.
+	mayBeOlder := m.UID == before.UID && m.Losses <= before.Losses && m.Lineage != trustMark
+	if mayBeOlder && !before.Trust {
 		m.Trust = false
 	}
 	m.Losses = max(m.Losses, before.Losses)
 	m.Begin = max(m.Begin, before.Begin)
 	m.Floor = max(m.Floor, before.Floor)
 	return &m
-}
-
-// openReserve sets the tick of a loss. From then on all windows before the floor are leased from
-// the slice of that tick. A second loss of the tick begins its slice once more: nothing is granted
-// from a slice before its tick is over.
-func (seen *snapshot) openReserve(m *meta, nodes *taken.Nodes) {
-	m.Tick = m.tickOf(seen.later())
-	nodes.Restart(m.Floor, m.sliceStart(m.Tick))
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 )
 
 // A trial is a space that loses data, and two handles on it.
@@ -220,9 +220,8 @@ func TestLossFound(t *testing.T) {
 			w := newTrial(t, c.blind)
 			c.story(w)
 			l, err := takeWindow(t.Context(), w.a, w.present+5, 1)
-			if !errors.Is(err, c.first) || l != (randflake.Lease{}) {
-				t.Errorf("the first take: %v, %v, want %v", l, err, c.first)
-			}
+			require.That(t, errors.Is(err, c.first) && l == (randflake.Lease{}),
+				"the first take: %v, %v, want %v", l, err, c.first)
 			w.wantFloor(c.losses)
 		})
 	}
@@ -358,9 +357,7 @@ func TestDoubt(t *testing.T) {
 			w.data.doubt = "it may forget that"
 			err := c.call(w)
 			said := err == nil || errors.Is(err, ErrUnsafe) && strings.Contains(err.Error(), "it may forget that")
-			if !errors.Is(err, c.want) || !said {
-				t.Errorf("%v, want %v", err, c.want)
-			}
+			require.That(t, errors.Is(err, c.want) && said, "%v, want %v", err, c.want)
 		})
 	}
 }
@@ -407,21 +404,18 @@ func TestCounterLoss(t *testing.T) {
 			w.data.restore(old)
 			for _, s := range []*Space{w.a, w.b} {
 				run, err := s.TakeNumbers(t.Context(), "c", day(c.lost), 1)
-				if run != (Run{}) || !errors.Is(err, ErrCounter) || !strings.Contains(err.Error(), ": 4 is the highest number") {
-					t.Errorf("%v, %v, want ErrCounter, and the highest number that is left", run, err)
-				}
+				require.That(t, run == (Run{}) && errors.Is(err, ErrCounter) && strings.Contains(err.Error(), ": 4 is the highest number"),
+					"%v, %v, want ErrCounter, and the highest number that is left", run, err)
 			}
 			found, err := w.b.Counter(t.Context(), "c")
-			if err != nil || !found.Lost || found.Next != 5 {
-				t.Errorf("%+v, %v", found, err)
-			}
+			require.That(t, err == nil && found.Lost && found.Next == 5, "%+v, %v", found, err)
 			w.wantFloor(1)
 			w.must(w.b.SetCounter(t.Context(), "c", 8))
 			require.Gives(t, (Run{8, 1, 1}), "TakeNumbers")(w.a.TakeNumbers(t.Context(), "c", day(c.lost), 1))
 			want := Counter{Name: "c", Next: 9, Step: 1, End: math.MaxInt64, Periods: day(c.lost).Of, Period: c.lost}
 			found, err = w.a.Counter(t.Context(), "c")
 			found.Begin = 0
-			if found.ID = ""; found != want || err != nil {
+			if found.Term = ""; found != want || err != nil {
 				t.Errorf("%+v, %v, want %+v", found, err, want)
 			}
 			if c.next == "" {
@@ -719,20 +713,16 @@ func TestFloorExcess(t *testing.T) {
 		w.slow = -tt.ahead
 		w.report(w.b)
 		info, err := w.a.Info(t.Context())
-		if err != nil || info.FloorExcess != tt.excess {
-			t.Errorf("ahead by %v: %v, %v, want %v", tt.ahead, info.FloorExcess, err, tt.excess)
-		}
+		require.That(t, err == nil && info.FloorExcess == tt.excess,
+			"ahead by %v: %v, %v, want %v", tt.ahead, info.FloorExcess, err, tt.excess)
 		_, err = takeWindow(t.Context(), w.a, w.present, 1)
 		says := strings.Contains(fmt.Sprint(err), "was ahead, or this one is behind, by "+tt.excess.String())
-		if !errors.Is(err, ErrLoss) || says != (tt.excess > 0) {
-			t.Errorf("ahead by %v: %v", tt.ahead, err)
-		}
+		require.That(t, errors.Is(err, ErrLoss) && says == (tt.excess > 0), "ahead by %v: %v", tt.ahead, err)
 
 		w.must(w.a.Retire(t.Context()))
 		again := createAs(t, conn{memory: w.data}, Config{Name: "again", Limits: w.a.Limits(), Clock: atNoon})
 		info, err = again.Info(t.Context())
-		if err != nil || info.FloorExcess != 0 || !info.Floor.Equal(noon.Add(7*time.Minute)) {
-			t.Errorf("made again: %+v, %v", info, err)
-		}
+		require.That(t, err == nil && info.FloorExcess == 0 && info.Floor.Equal(noon.Add(7*time.Minute)),
+			"made again: %+v, %v", info, err)
 	}
 }

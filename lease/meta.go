@@ -17,57 +17,23 @@ type meta struct {
 	Kept   limitsEntry `json:"limits"`
 	Check  string      `json:"check,omitempty"` // of the secret
 
-	Name   string `json:"name"`            // random, and the space's for life
-	ID     string `json:"id"`              // random, new with each loss: within one ID the records only grow
+	UID    string `json:"uid"`             // random, and the space's for life
+	Term   string `json:"term"`            // at first the UID, then random, new with each loss: within one term records only grow
 	Losses int    `json:"losses"`          // how often a loss was noted, trust changed, or the space moved
 	Begin  int64  `json:"begin,omitempty"` // a window: none before it is ever leased, as an earlier space may have
 	Floor  int64  `json:"floor"`           // a window: those before it are leased from the reserve alone
 	Tick   int64  `json:"tick,omitempty"`  // of the slice for windows before the floor: see reserve.go; 0 for none
 	Why    string `json:"why,omitempty"`   // why there is a floor
 
-	Lineage     string `json:"lineage"`               // of the data
+	Lineage     string `json:"lineage"`               // of the data, or a mark: see below
 	Incarnation string `json:"incarnation,omitempty"` // of the data when the last loss was noted
 	Trust       bool   `json:"trust,omitempty"`       // another incarnation is no loss: see trust.go
 
-	Retired     bool   `json:"retired,omitempty"`     // nothing is granted any more
-	Successor   string `json:"successor,omitempty"`   // the name of the space that takes its place
-	MovedTo     string `json:"movedTo,omitempty"`     // where that is, for people
-	Predecessor string `json:"predecessor,omitempty"` // the name of the space whose place this one takes
+	retirement
+	Predecessor string `json:"predecessor,omitempty"` // the UID of the space whose place this one takes
 
 	Announced bool     `json:"announced,omitempty"` // a move is to make the space, and until then there is none
-	Replaced  []string `json:"replaced,omitempty"`  // the names of spaces that were announced here, and never made
-}
-
-// A limitsEntry is how a space keeps its limits: times are in seconds.
-type limitsEntry struct {
-	First   uint32 `json:"first,omitempty"`
-	Nodes   uint32 `json:"nodes"`
-	Window  uint32 `json:"window"`
-	Ahead   int64  `json:"ahead"`
-	MaxSkew uint32 `json:"maxSkew"`
-	Reserve uint32 `json:"reserve"`
-}
-
-func (l Limits) entry() limitsEntry {
-	return limitsEntry{
-		First:   l.First,
-		Nodes:   l.Nodes,
-		Window:  uint32(l.Window / time.Second),
-		Ahead:   l.Ahead,
-		MaxSkew: uint32(l.MaxSkew / time.Second),
-		Reserve: l.Reserve,
-	}
-}
-
-func (e limitsEntry) limits() Limits {
-	return Limits{
-		First:   e.First,
-		Nodes:   e.Nodes,
-		Window:  time.Duration(e.Window) * time.Second,
-		Ahead:   e.Ahead,
-		MaxSkew: time.Duration(e.MaxSkew) * time.Second,
-		Reserve: e.Reserve,
-	}
+	Abandoned []string `json:"abandoned,omitempty"` // the UIDs of spaces that were announced here, and are never made
 }
 
 // A program that knows another format would drop fields of this one, or grant what they forbid.
@@ -75,14 +41,15 @@ const metaFormat = 1
 
 // newMeta returns the meta of a new space. seen shows that there is none.
 func newMeta(seen *snapshot, limits Limits, config Config) *meta {
+	uid := cryptorand.Text()
 	m := &meta{
 		Limits:      limits,
-		Name:        cryptorand.Text(),
-		ID:          cryptorand.Text(),
+		UID:         uid,
+		Term:        uid,
 		Lineage:     seen.Lineage,
 		Incarnation: seen.Incarnation,
 		Trust:       config.Trust,
-		Replaced:    seen.replacedNames(),
+		Abandoned:   seen.abandoned(),
 	}
 	if config.Check != [8]byte{} {
 		m.Check = hex.EncodeToString(config.Check[:])
@@ -91,7 +58,7 @@ func newMeta(seen *snapshot, limits Limits, config Config) *meta {
 		// As after a loss: leases of an earlier space may be in use in all windows before the
 		// floor. It may have leased from a reserve as well, so no window before Begin is leased
 		// from that either.
-		m.Floor = seen.newFloor(m)
+		m.Floor = m.newFloor(seen.later())
 		m.Begin = m.Floor
 		m.Why = "created for IDs that were in use"
 	}
@@ -104,12 +71,12 @@ func (m *meta) mayShareIDs(other *meta) bool {
 	return m.Check == "" || other.Check == "" || m.Check == other.Check
 }
 
-// encode also sets the format and the kept limits, and forgets the oldest of many names.
+// encode also sets the format and the kept limits, and forgets the oldest of many abandoned spaces.
 func (m *meta) encode() ([]byte, error) {
-	const mostReplaced = 20 // keeps the entry small
+	const mostAbandoned = 20 // keeps the entry small
 	m.Format = metaFormat
 	m.Kept = m.Limits.entry()
-	m.Replaced = m.Replaced[max(len(m.Replaced)-mostReplaced, 0):]
+	m.Abandoned = m.Abandoned[max(len(m.Abandoned)-mostAbandoned, 0):]
 	return json.Marshal(m)
 }
 
@@ -128,8 +95,8 @@ func decodeMeta(value []byte) (*meta, error) {
 	if err := m.Limits.check(); err != nil {
 		return nil, errors.New("a limit is missing or wrong")
 	}
-	if m.Name == "" {
-		return nil, errors.New("the space has no name")
+	if m.UID == "" {
+		return nil, errors.New("the space has no UID")
 	}
 	if m.Floor < 0 || m.Begin < 0 || m.Tick < 0 || m.Tick > m.tickOf(farthest) {
 		return nil, errors.New("a window or a tick is out of range")
@@ -137,14 +104,14 @@ func decodeMeta(value []byte) (*meta, error) {
 	return m, nil
 }
 
-// Lineages of a space where a process has seen a loss, and the floor is not set yet. They are no
-// engine's, so that every process sees a loss.
+// Marks of a space in which a process has seen a loss, and the floor is not set yet. They stand in
+// the place of the lineage, and are no engine's: so every process sees a loss.
 const (
-	pending   = "lost"
-	retrusted = "lost, as trust changed" // by a person, just now
+	lossMark  = "lost"
+	trustMark = "lost, as trust changed" // by a person, just now
 )
 
-func (m *meta) isPending() bool { return m.Lineage == pending || m.Lineage == retrusted }
+func (m *meta) isMarked() bool { return m.Lineage == lossMark || m.Lineage == trustMark }
 
 // isOf reports whether the answer comes from the data of this meta.
 func (m *meta) isOf(a Answer) bool {

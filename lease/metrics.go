@@ -26,7 +26,7 @@ type Status struct {
 
 	// Counts since Keep.
 	Taken     uint64 // leases
-	Failed    uint64 // attempts to take leases that failed
+	Failed    uint64 // takes that did not bring a lease of each window, for whatever reason
 	Copies    uint64 // times that this machine turned out to be a copy, with the original's leases
 	Made      uint64 // IDs made, but late, and without most of each processor's last run under a lease
 	Refusals  uint64 // calls that returned an error because there was no ID, unless they were canceled
@@ -42,10 +42,10 @@ func (k *Keeper[G]) Status() Status {
 	s.DetectsCopies = vmgen.Now().Detects()
 
 	queue := k.loop.queue
-	lasts := s.End.Sub(k.loop.clock()) > k.loop.limits.Window
+	lasts := s.End.Sub(k.loop.now()) > k.loop.limits.Window
 	s.Healthy = !s.Closed && queue.Ready() == nil && (s.Err == nil || lasts)
 
-	s.Exhausted = k.exhausted.Load() // before Refusals, as refused adds to it last: so it is never the larger
+	s.Exhausted = k.exhausted.Load() // before Refusals: see refused
 	s.Refusals = k.refusals.Load()
 	s.Made, s.Waits = queue.Counts()
 	return s
@@ -63,7 +63,7 @@ func (k *Keeper[G]) Metrics() []metrics.Metric {
 		metrics.Counter("randflake_leases_taken_total",
 			"Leases that this process has taken.", s.Taken),
 		metrics.Counter("randflake_lease_failures_total",
-			"Failed attempts to take a lease.", s.Failed),
+			"Takes that did not bring a lease of each window that they asked for.", s.Failed),
 		metrics.Counter("randflake_machine_copies_total",
 			"Times that the machine was found to be a copy of another one, and left its leases to that.", s.Copies),
 		metrics.Counter("randflake_ids_made_total",

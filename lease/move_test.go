@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 )
 
 // fuse counts the calls of the engines that share it. From its last call on all fail, that one before or
@@ -101,7 +101,7 @@ func (w *removal) move(f *fuse, name string) (*Space, error) {
 	if err != nil {
 		return nil, err
 	}
-	old.pause = noPause
+	old.sleep = noSleep
 	return Move(w.Context(), old, fused{conn{memory: w.to}, f}, Config{Name: name, Clock: w.clock})
 }
 
@@ -133,35 +133,27 @@ func TestMoveKilled(t *testing.T) {
 			given := int64(9)
 			if early, err := Open(t.Context(), conn{memory: w.to}, Config{Name: "s", Clock: w.clock}); err == nil {
 				run, err := early.TakeNumbers(t.Context(), "a", Period{}, 5)
-				if err != nil || run.First != given+1 {
-					t.Errorf("killed at call %d: %+v, %v", killed+1, run, err)
-				}
+				require.That(t, err == nil && run.First == given+1, "killed at call %d: %+v, %v", killed+1, run, err)
 				given += 5
 			}
 			s, err := w.move(never(), "s")
-			if err != nil {
-				t.Fatalf("killed at call %d, %+v: %v", killed+1, f, err)
-			}
+			require.Must(t, err == nil, "killed at call %d, %+v: %v", killed+1, f, err)
 			for name, want := range map[string]int64{"a": given + 1, "b": 10} {
 				wantNext(t, s, name, want, "killed at call %d", killed+1)
 			}
 			info := infoOf(t, s)
-			if info.Limits != w.old.Limits() || !info.Floor.Equal(noon.Add(7*time.Minute)) || info.Opens.IsZero() {
-				t.Errorf("killed at call %d: %+v", killed+1, info)
-			}
-			if info.Why != "moved from "+w.old.String() || info.Retired || info.Successor != "" {
+			require.That(t, info.Limits == w.old.Limits() && info.Floor.Equal(noon.Add(7*time.Minute)) && !info.ReserveOpens.IsZero(),
+				"killed at call %d: %+v", killed+1, info)
+			if info.Why != "moved from "+w.old.String() || info.Retired || info.MovedTo != "" {
 				t.Errorf("killed at call %d: %+v", killed+1, info)
 			}
 			wantRetired(t, w.old)
 			before := []state{w.from.snapshot(), w.to.snapshot()}
 			require.Done(w)(w.move(never(), "s"))
-			if !reflect.DeepEqual(before, []state{w.from.snapshot(), w.to.snapshot()}) {
-				t.Errorf("killed at call %d: to run it once more changes something", killed+1)
-			}
+			require.That(t, reflect.DeepEqual(before, []state{w.from.snapshot(), w.to.snapshot()}),
+				"killed at call %d: to run it once more changes something", killed+1)
 		}
-		if killed < 15 {
-			t.Errorf("a move has %d calls: some were not counted", killed)
-		}
+		require.That(t, killed >= 15, "a move has %d calls: some were not counted", killed)
 	}
 }
 
@@ -215,9 +207,9 @@ func TestMoveRefused(t *testing.T) {
 		{"a counter can't be read", func(w *removal) { w.from.data["s/c/b"] = "x" }, "s", ErrCorrupt, false},
 		{"a counter has no room", func(w *removal) { w.to.full = "s/c/b" }, "s", ErrStore, false},
 		{"the move that has begun can't be read", func(w *removal) { w.to.data["s/meta"] = "x" }, "s", ErrCorrupt, false},
-		{"the move that has begun has no name", func(w *removal) {
+		{"the move that has begun has no UID", func(w *removal) {
 			w.move(&fuse{last: afterAnnouncement}, "s")
-			w.to.data["s/meta"] = strings.ReplaceAll(w.to.data["s/meta"], `"name"`, `"noname"`)
+			w.to.data["s/meta"] = strings.ReplaceAll(w.to.data["s/meta"], `"uid"`, `"nouid"`)
 		}, "s", ErrCorrupt, false},
 		{"moved elsewhere", again, "other", ErrRetired, true},
 		{"moved to a store of the same name", func(w *removal) { again(w); w.to = newMemory() }, "s", ErrRetired, true},
@@ -294,9 +286,7 @@ func TestMoveOverlap(t *testing.T) {
 	}
 	w := newRemoval(t, Limits{})
 	old := createAs(t, conn{memory: w.to}, Config{Name: "old", Check: secret, New: true, Clock: w.clock})
-	if _, err := Move(t.Context(), old, unlisted{conn{memory: newMemory()}}, Config{Clock: w.clock}); !errors.Is(err, errAway) {
-		t.Errorf("to a store that does not list its spaces: %v", err)
-	}
+	require.Refuses(t, errAway, "to a store that does not list its spaces")(Move(t.Context(), old, unlisted{conn{memory: newMemory()}}, Config{Clock: w.clock}))
 	if _, err := Move(t.Context(), old, conn{memory: w.to}, Config{Name: "new", Clock: w.clock}); err != nil {
 		t.Errorf("to another name in its store: %v", err)
 	}
@@ -331,9 +321,7 @@ func TestMoveByTwo(t *testing.T) {
 			}}
 			_, err := Move(t.Context(), open(t, conn{memory: w.from}, w.clock), to, Config{Name: "s", Clock: w.clock})
 			if calls < call {
-				if err != nil || call < 5 {
-					t.Errorf("%d calls, %v", calls, err)
-				}
+				require.That(t, err == nil && call >= 5, "%d calls, %v", calls, err)
 				break
 			}
 			if err != nil && !errors.Is(err, ErrExists) || err == nil && what == "makes" {
@@ -378,12 +366,12 @@ func TestRetire(t *testing.T) {
 	}
 	s, err := w.move(never(), "s")
 	w.must(err)
-	require.Equal(t, infoOf(t, w.old).Successor, s.String(), "successor")
+	require.Equal(t, infoOf(t, w.old).MovedTo, s.String(), "successor")
 	wantRetired(t, other) // which sees the successor
 	w.from.restore(state{data: map[string]string{}, lineage: "restored"})
 	require.ErrorIs(t, w.old.Retire(t.Context()), ErrNoSpace, "Retire")
 	wantRetired(t, other) // which finds nothing, and makes the space anew
-	require.Equal(t, infoOf(t, w.old).Successor, s.String(), "successor of the space that is made anew")
+	require.Equal(t, infoOf(t, w.old).MovedTo, s.String(), "successor of the space that is made anew")
 }
 
 // TestRetireRemembered: the handle that retires a space knows that, whatever becomes of the data: right after
@@ -423,18 +411,14 @@ func TestMoveCounters(t *testing.T) {
 	was, err := w.old.Counter(t.Context(), "c")
 	w.must(err)
 	is, err := s.Counter(t.Context(), "c")
-	was.ID = is.ID
-	if is != was || err != nil {
-		t.Errorf("%+v, %v, want %+v", is, err, was)
-	}
+	was.Term = is.Term
+	require.That(t, is == was && err == nil, "%+v, %v, want %+v", is, err, was)
 	require.Gives(t, (Run{10, 1, 1}), "TakeNumbers")(s.TakeNumbers(t.Context(), "c", shift, 1))
 	require.Refuses(t, ErrCounter, "TakeNumbers")(s.TakeNumbers(t.Context(), "a", Period{}, 1))
 	w.must(s.SetCounter(t.Context(), "a", 100))
 	for name, want := range map[string]int64{"a": 100, "b": 50} {
 		run, err := s.TakeNumbers(t.Context(), name, Period{}, 1)
-		if err != nil || run.First != want {
-			t.Errorf("%+v, %v, want %d", run, err, want)
-		}
+		require.That(t, err == nil && run.First == want, "%+v, %v, want %d", run, err, want)
 	}
 }
 
@@ -456,16 +440,13 @@ func TestMoveBack(t *testing.T) {
 		s, err := w.move(never(), "s")
 		w.must(err)
 		run, err := s.TakeNumbers(t.Context(), "a", Period{}, 1)
-		if err != nil || run.First != 15 {
-			t.Errorf("killed at call %d: %+v, %v, want number 15", stopped+1, run, err)
-		}
+		require.That(t, err == nil && run.First == 15,
+			"killed at call %d: %+v, %v, want number 15", stopped+1, run, err)
 		if c, err := s.Counter(t.Context(), "b"); err != nil || !c.Lost {
 			t.Errorf("killed at call %d: %+v, %v, want a counter that waits", stopped+1, c, err)
 		}
 	}
-	if stopped < 10 {
-		t.Errorf("a move makes the space at call %d: some were not counted", stopped+1)
-	}
+	require.That(t, stopped >= 10, "a move makes the space at call %d: some were not counted", stopped+1)
 }
 
 // renamed is an engine by another address.
@@ -502,9 +483,8 @@ func TestMoveStalled(t *testing.T) {
 			w.to.restore(lost)
 		}), w.clock)
 		s, err := Move(t.Context(), old, conn{memory: w.to}, Config{Name: "s", Clock: w.clock})
-		if !errors.Is(err, ErrUnknown) || !reflect.DeepEqual(w.to.snapshot(), lost) {
-			t.Errorf("%v, %v and %q in the store, want ErrUnknown and no space", s, err, w.to.data)
-		}
+		require.That(t, errors.Is(err, ErrUnknown) && reflect.DeepEqual(w.to.snapshot(), lost),
+			"%v, %v and %q in the store, want ErrUnknown and no space", s, err, w.to.data)
 	}
 }
 
@@ -556,9 +536,8 @@ func TestMoveVanished(t *testing.T) {
 	}, func() { w.to.restore(empty) }), w.clock)
 	opened = true
 	s, err := Move(t.Context(), old, conn{memory: w.to}, Config{Name: "s", Clock: w.clock})
-	if !errors.Is(err, ErrUnknown) || len(w.to.data) > 0 {
-		t.Errorf("%v, %v and %q in the store, want ErrUnknown and nothing", s, err, w.to.data)
-	}
+	require.That(t, errors.Is(err, ErrUnknown) && len(w.to.data) == 0,
+		"%v, %v and %q in the store, want ErrUnknown and nothing", s, err, w.to.data)
 }
 
 // TestMoveAddress: a program whose store's name leads to the new space, such as after a change in DNS, goes on
@@ -581,9 +560,7 @@ func TestMoveAddress(t *testing.T) {
 			report := p.ReportLoss(t.Context(), "a mistake")
 			retire := p.Retire(t.Context())
 			for _, err := range []error{err, number, report, retire} {
-				if !errors.Is(err, ErrRetired) {
-					t.Errorf("%v, want ErrRetired", err)
-				}
+				require.That(t, errors.Is(err, ErrRetired), "%v, want ErrRetired", err)
 			}
 			w.wantMark(false)
 			continue
@@ -621,9 +598,8 @@ func TestMoveReplaced(t *testing.T) {
 		w.move(&fuse{last: afterMark}, "s")
 		w.wantMark(true)
 		_, err := Open(t.Context(), conn{memory: w.to}, Config{Name: "s"})
-		if !errors.Is(err, ErrNoSpace) || !errors.Is(err, ErrMoving) {
-			t.Errorf("%v, want ErrNoSpace and ErrMoving", err)
-		}
+		require.That(t, errors.Is(err, ErrNoSpace) && errors.Is(err, ErrMoving),
+			"%v, want ErrNoSpace and ErrMoving", err)
 		f := never()
 		if !made {
 			f.last = 4 // after the announcement
@@ -635,9 +611,7 @@ func TestMoveReplaced(t *testing.T) {
 		s, err := w.move(never(), "s")
 		if made {
 			names := err != nil && strings.Contains(err.Error(), w.old.String()) && strings.Contains(err.Error(), "memory")
-			if !errors.Is(err, ErrExists) || !names {
-				t.Errorf("%v, want ErrExists with both spaces", err)
-			}
+			require.That(t, errors.Is(err, ErrExists) && names, "%v, want ErrExists with both spaces", err)
 			w.to = newMemory()
 			s, err = w.move(never(), "s")
 		}
@@ -693,9 +667,8 @@ func TestMoveSameIDs(t *testing.T) {
 		}
 		config := Config{Name: "s", Check: [8]byte{tt.check}, Clock: w.clock}
 		_, openErr := Open(t.Context(), conn{memory: w.to}, config)
-		if !errors.Is(openErr, ErrNoSpace) || errors.Is(openErr, ErrMoving) == tt.lost {
-			t.Errorf("%+v: opened: %v", tt, openErr)
-		}
+		require.That(t, errors.Is(openErr, ErrNoSpace) && errors.Is(openErr, ErrMoving) != tt.lost,
+			"%+v: opened: %v", tt, openErr)
 		_, err := Create(t.Context(), conn{memory: w.to}, config)
 		require.ErrorIs(t, err, tt.want, "%+v", tt)
 		if _, err := w.move(never(), "s"); (err == nil) != (tt.want != nil) {
@@ -721,9 +694,8 @@ func TestAnotherSpace(t *testing.T) {
 		_, err := takeWindow(t.Context(), p, p.Limits().WindowOf(noon), 1)
 		if knows {
 			report := p.ReportLoss(t.Context(), "a mistake")
-			if !errors.Is(err, ErrRetired) || !errors.Is(report, ErrRetired) || !reflect.DeepEqual(w.from.snapshot(), before) {
-				t.Errorf("%v, %v, and %v in the store", err, report, w.from.data)
-			}
+			require.That(t, errors.Is(err, ErrRetired) && errors.Is(report, ErrRetired) && reflect.DeepEqual(w.from.snapshot(), before),
+				"%v, %v, and %v in the store", err, report, w.from.data)
 		}
 		info := infoOf(t, s)
 		require.Equal(t, info.Retired, false, "knows: %v: retired", knows)
@@ -760,6 +732,22 @@ func TestMoveLoss(t *testing.T) {
 	}
 }
 
+// TestMoveOvertaken: another move of the old space, with other trust, begins and ends while its counters are copied.
+// Nothing was lost, and the error does not say so.
+func TestMoveOvertaken(t *testing.T) {
+	w := newRemoval(t, Limits{})
+	w.to.incarnation = "first"
+	copies := func(c call) bool { return c.expect[1].Name == "s/c/a" }
+	old := open(t, before(w.from, copies, func() {
+		config := Config{Name: "s", Clock: w.clock, Trust: true}
+		require.Done(t)(Move(t.Context(), open(t, conn{memory: w.from}, w.clock), conn{memory: w.to}, config))
+	}), w.clock)
+	_, err := Move(t.Context(), old, conn{memory: w.to}, Config{Name: "s", Clock: w.clock})
+	if !errors.Is(err, ErrUnknown) || !strings.Contains(err.Error(), "another move of it has begun") {
+		t.Errorf("%v, want ErrUnknown and that another move has begun", err)
+	}
+}
+
 // TestMoveOpens: with a reserve leases begin as after a loss of data, and without one at the floor.
 func TestMoveOpens(t *testing.T) {
 	for _, limits := range []Limits{{}, {Nodes: 1024}, {Nodes: 65, Reserve: 1}, {First: 1}} {
@@ -773,15 +761,14 @@ func TestMoveOpens(t *testing.T) {
 		m := s.knownMeta()
 		wait := info.Floor
 		if m.Reserve > 0 {
-			wait = info.Opens
+			wait = info.ReserveOpens
 		}
-		opensInTime := !info.Opens.Before(late.Add(m.MaxSkew)) && !info.Opens.After(late.Add(68*time.Second))
-		if m.Reserve == 0 && !info.Opens.IsZero() || m.Reserve > 0 && !opensInTime {
-			t.Errorf("the reserve opens at %v", info.Opens)
+		opensInTime := !info.ReserveOpens.Before(late.Add(m.MaxSkew)) && !info.ReserveOpens.After(late.Add(68*time.Second))
+		if m.Reserve == 0 && !info.ReserveOpens.IsZero() || m.Reserve > 0 && !opensInTime {
+			t.Errorf("the reserve opens at %v", info.ReserveOpens)
 		}
-		if !info.Floor.Equal(m.start(m.WindowOf(late.Add(m.MaxSkew)) + m.Ahead + 1)) {
-			t.Errorf("floor at %v", info.Floor)
-		}
+		require.That(t, info.Floor.Equal(m.start(m.WindowOf(late.Add(m.MaxSkew))+m.Ahead+1)),
+			"floor at %v", info.Floor)
 
 		w.now = wait.Add(-time.Nanosecond)
 		_, err = takeWindow(t.Context(), s, m.WindowOf(w.now), 1)
@@ -792,9 +779,7 @@ func TestMoveOpens(t *testing.T) {
 			w.now = now
 			first, err := takeWindow(t.Context(), s, m.WindowOf(w.now), 1)
 			fromReserve := err == nil && first.FirstNode >= m.mainNodes()
-			if err != nil || fromReserve != now.Before(info.Floor) {
-				t.Errorf("%+v, %v at %v", first, err, now)
-			}
+			require.That(t, err == nil && fromReserve == now.Before(info.Floor), "%+v, %v at %v", first, err, now)
 		}
 	}
 }
@@ -846,7 +831,6 @@ func TestSplit(t *testing.T) {
 			takeAt(s, 512, fmt.Sprint("part ", i))
 		}
 	}
-	if count == 0 || len(seen) < 2*count {
-		t.Errorf("%d seconds of nodes were leased before, and %d in all: that shows too little", count, len(seen))
-	}
+	require.That(t, count != 0 && len(seen) >= 2*count,
+		"%d seconds of nodes were leased before, and %d in all: that shows too little", count, len(seen))
 }

@@ -7,7 +7,7 @@ import "time"
 // reportCopy tells that this machine turned out to be a copy.
 func (l *loop) reportCopy() {
 	l.change(func(s *Status) { s.Copies++ })
-	l.logger.Warn("randflake: this machine is a copy of another one: its leases are left to that", "label", l.label)
+	l.settings.logger.Warn("randflake: this machine is a copy of another one: its leases are left to that", "label", l.settings.label)
 }
 
 // report tells what came of a step: why is its error, or why the first window without a lease has
@@ -23,14 +23,14 @@ func (l *loop) report(now time.Time, why error) {
 		if !status.End.IsZero() && status.End.Before(now) {
 			status.Stopped = status.End
 		}
-		l.logger.Error("randflake: no lease: no ID can be made",
-			"since", status.Stopped, "error", why, "space", l.source.String(), "label", l.label)
+		l.settings.logger.Error("randflake: no lease: no ID can be made",
+			"since", status.Stopped, "error", why, "space", l.source.String(), "label", l.settings.label)
 	case leased && stopped:
-		l.logger.Info("randflake: leased again: IDs go on", "after", now.Sub(status.Stopped), "label", l.label)
+		l.settings.logger.Info("randflake: leased again: IDs go on", "after", now.Sub(status.Stopped), "label", l.settings.label)
 		status.Stopped = time.Time{}
 	case leased && why != nil && status.Err == nil:
-		l.logger.Warn("randflake: no further leases: IDs last until these end",
-			"until", end, "error", why, "space", l.source.String(), "label", l.label)
+		l.settings.logger.Warn("randflake: no further leases: IDs last until these end",
+			"until", end, "error", why, "space", l.source.String(), "label", l.settings.label)
 	}
 	status.Err = why
 	if leased {

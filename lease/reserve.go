@@ -65,6 +65,14 @@ func (l Limits) servedWindows(tick int64) (first, end int64) {
 	return l.WindowOf(l.tickStart(tick)), l.WindowOf(l.tickStart(tick + sliceCount))
 }
 
+// chooseSlice sets the tick of a loss that is noted at a time. From then on all windows before the
+// floor are leased from the slice of that tick. A second loss of the tick begins its slice once more:
+// nothing is granted from a slice before its tick is over.
+func (m *meta) chooseSlice(noted time.Time, nodes *taken.Nodes) {
+	m.Tick = m.tickOf(noted)
+	nodes.Restart(m.Floor, m.sliceStart(m.Tick))
+}
+
 // reserveOpens returns when the reserve begins to serve the window that is present then: perhaps
 // before now. The zero time means that no window from now on is served.
 func (m *meta) reserveOpens(now time.Time) time.Time {

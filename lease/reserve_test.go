@@ -4,12 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 )
 
 // gap returns the longest time without an ID in the next while.
@@ -52,7 +53,11 @@ func TestReserve(t *testing.T) {
 		{name: "no reserve", limits: Limits{Nodes: 1024}, age: 5 * time.Minute, most: 4 * time.Minute},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			for seconds := range 60 {
+			step := 3
+			if *explore > 0 {
+				step = 1
+			}
+			for seconds := rand.IntN(step); seconds < 60; seconds += step {
 				bubble(t, func(t *testing.T) {
 					time.Sleep(time.Duration(seconds) * time.Second)
 					data := newMemory()
@@ -152,9 +157,8 @@ func TestReserveSize(t *testing.T) {
 			}
 			require.Equal(t, fewest, int(reserve), "a reserve of %d: the fewest processes with IDs", reserve)
 			for i := range queues {
-				if !queues[i].has(time.Now()) {
-					t.Errorf("a reserve of %d: process %d has no IDs after the floor", reserve, i)
-				}
+				require.That(t, queues[i].has(time.Now()),
+					"a reserve of %d: process %d has no IDs after the floor", reserve, i)
 			}
 		})
 	}
@@ -188,18 +192,18 @@ func TestOpens(t *testing.T) {
 		if tt.opens > 0 {
 			want = noon.Add(tt.opens)
 		}
-		if info := infoOf(t, s); !info.Opens.Equal(want) {
-			t.Errorf("%s: opens %v, want %v", tt.what, info.Opens, want)
+		if info := infoOf(t, s); !info.ReserveOpens.Equal(want) {
+			t.Errorf("%s: opens %v, want %v", tt.what, info.ReserveOpens, want)
 		}
 		for end := now.Add(15 * time.Minute); now.Before(end); now = now.Add(time.Second) {
 			info := infoOf(t, s)
 			until := info.Floor
-			if !info.Opens.IsZero() {
-				until = info.Opens
+			if !info.ReserveOpens.IsZero() {
+				until = info.ReserveOpens
 			}
 			l, err := takeWindow(t.Context(), s, s.Limits().WindowOf(now), 1)
 			wait, refused := errors.AsType[*WaitError](err)
-			fromReserve := l.FirstNode >= info.Main
+			fromReserve := l.FirstNode >= info.MainNodes
 			switch {
 			case refused != now.Before(until) || refused && !wait.Until.Equal(until):
 				t.Fatalf("%s: at %v: %+v, %v, want leases from %v on", tt.what, now.Sub(noon), l, err, until.Sub(noon))
@@ -215,9 +219,8 @@ func TestTick(t *testing.T) {
 	for skew := range int64(200) {
 		l := Limits{Window: time.Second, Ahead: 1, MaxSkew: time.Duration(skew) * time.Second}
 		tick, least := l.tickSeconds(), skew+3
-		if 63*tick < least || 63*(tick-1) >= least {
-			t.Errorf("a tick of %d seconds, want 63 of at least %d", tick, least)
-		}
+		require.That(t, 63*tick >= least && 63*(tick-1) < least,
+			"a tick of %d seconds, want 63 of at least %d", tick, least)
 	}
 }
 
@@ -248,9 +251,8 @@ func TestUntilOpen(t *testing.T) {
 			longest = max(longest, opens)
 			require.Equal(t, untilLease(slow)-opens, 3*time.Second, "by a clock that is 3 s behind it opens later by")
 		}
-		if shortest != want[0] || longest != want[1] {
-			t.Errorf("clocks differ by %v: opens after %v to %v, want %v", skew, shortest, longest, want)
-		}
+		require.That(t, shortest == want[0] && longest == want[1],
+			"clocks differ by %v: opens after %v to %v, want %v", skew, shortest, longest, want)
 	}
 }
 
@@ -276,9 +278,7 @@ func TestLossesTooOften(t *testing.T) {
 			}
 		}
 		time.Sleep(9 * time.Second)
-		if !q.has(time.Now()) {
-			t.Error("no IDs 69 s after the last loss")
-		}
+		require.That(t, q.has(time.Now()), "no IDs 69 s after the last loss")
 	})
 }
 
@@ -332,7 +332,7 @@ func TestSlice(t *testing.T) {
 		}
 	}
 	now = opens // in the window after that of noon
-	require.Equal(t, infoOf(t, s).Taken, 3, "nodes taken of the slice")
+	require.Equal(t, infoOf(t, s).TakenNodes, 3, "nodes taken of the slice")
 	data.data["s/leases"] = "1 0 0 0"
 	again := open(t, conn{memory: data}, at(&now))
 	require.Refuses(t, ErrCorrupt, "a main node is next before the floor")(takeWindow(t.Context(), again, present+1, 1))
@@ -397,9 +397,7 @@ func TestRegions(t *testing.T) {
 		{8, 16384, 1_073_741_824, 128, 252},
 		{64, 2048, 134_217_728, 16, 31},
 	} {
-		if tt.regions*tt.nodes != randflake.MaxNode+1 {
-			t.Errorf("%d parts of %d nodes", tt.regions, tt.nodes)
-		}
+		require.That(t, tt.regions*tt.nodes == randflake.MaxNode+1, "%d parts of %d nodes", tt.regions, tt.nodes)
 		for _, region := range []uint32{0, tt.regions - 1} {
 			part := Limits{First: region * tt.nodes, Nodes: tt.nodes}
 			usual := mainNodesOf(t, part, tt.spared)
@@ -411,9 +409,8 @@ func TestRegions(t *testing.T) {
 				t.Errorf("%d regions: %d main nodes beside a reserve of %d", tt.regions, n, tt.most)
 			}
 			larger := int64(tt.most + 1)
-			if int64(tt.nodes)-sliceCount*larger >= larger {
-				t.Errorf("%d regions: a reserve of %d leaves as many main nodes", tt.regions, larger)
-			}
+			require.That(t, int64(tt.nodes)-sliceCount*larger < larger,
+				"%d regions: a reserve of %d leaves as many main nodes", tt.regions, larger)
 		}
 	}
 }
@@ -444,9 +441,8 @@ func takeAll(t *testing.T, s *Space, window int64) (nodes uint32) {
 			continue
 		}
 		nodes += n
-		if l.FirstNode < limits.First || l.LastNode > limits.Last() {
-			t.Errorf("%+v: a lease of nodes %d to %d", limits, l.FirstNode, l.LastNode)
-		}
+		require.That(t, l.FirstNode >= limits.First && l.LastNode <= limits.Last(),
+			"%+v: a lease of nodes %d to %d", limits, l.FirstNode, l.LastNode)
 	}
 	return nodes
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 )
 
 // A rush is keepers that start at the same moment, on a store that takes its time for each call.
@@ -81,9 +81,7 @@ func (c *rush) outlive(t *testing.T) time.Duration {
 	c.away.Store(true)
 	time.Sleep(7 * time.Minute)
 	for _, q := range c.queues {
-		if q.has(time.Now()) {
-			t.Error("a lease is left after seven minutes")
-		}
+		require.That(t, !q.has(time.Now()), "a lease is left after seven minutes")
 	}
 	c.away.Store(false)
 	back := time.Now()
@@ -140,9 +138,8 @@ func TestRush(t *testing.T) {
 			peace := c.live()
 			t.Logf("%d keepers, %v a call, lost %v: leases within %v by %.1f calls each, then %.2f calls each and minute",
 				tt.size, tt.delay, tt.lost, c.last, start, peace)
-			if c.last > tt.soon || start > tt.start || peace > tt.peace {
-				t.Errorf("want %v, %v calls and %v", tt.soon, tt.start, tt.peace)
-			}
+			require.That(t, c.last <= tt.soon && start <= tt.start && peace <= tt.peace,
+				"want %v, %v calls and %v", tt.soon, tt.start, tt.peace)
 			if tt.again == 0 {
 				return
 			}

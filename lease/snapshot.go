@@ -18,20 +18,16 @@ import (
 // it can be; the floor, and what people are told, by answered, the latest.
 type snapshot struct {
 	Answer
-	record
-	meta     *meta     // nil if there is no space
-	rawMeta  []byte    // its entry, or that of the announced one
-	value    []byte    // of the record
-	replaced []byte    // what the record was before, if this is the answer to a swap that took effect
-	asked    time.Time // by the process's clock, before the call
-	answered time.Time // by the same clock, after the call
+	record      record
+	meta        *meta     // nil if there is no space
+	announced   *meta     // the space that a move is to make, if there is none
+	rawMeta     []byte    // the entry of meta or announced
+	value       []byte    // of the record
+	valueBefore []byte    // the same before a swap, if this is the answer to it and it took effect
+	asked       time.Time // by the process's clock, before the call
+	answered    time.Time // by the same clock, after the call
 
-	announced *meta // the space that a move is to make, if there is none
-
-	// What the handle knew before the call.
-	known       known
-	knownValue  []byte // of this record
-	knownLeases []byte
+	known knownState // before the call
 }
 
 // A record is an entry of a space beside meta. wentBack reports whether a value of it is of an
@@ -62,17 +58,11 @@ func (s *Space) swap(ctx context.Context, before *snapshot, put ...Entry) (*snap
 	after := s.newSnapshot(before.record)
 	expect := []Entry{
 		{s.entryName(metaEntry), before.rawMeta},
-		{s.entryName(before.name), before.value},
+		{s.entryName(before.record.name), before.value},
 	}
-	changed := slices.Clone(expect) // what is there if the swap takes effect
-	var stored []Entry
-	for _, e := range put {
-		e.Name = s.entryName(e.Name)
-		stored = append(stored, e)
-		i := slices.IndexFunc(changed, func(c Entry) bool { return c.Name == e.Name })
-		if i >= 0 {
-			changed[i].Value = e.Value
-		}
+	stored := slices.Clone(put)
+	for i, e := range put {
+		stored[i].Name = s.entryName(e.Name)
 	}
 	var err error
 	after.Answer, err = s.engine.Swap(ctx, expect, stored)
@@ -80,10 +70,23 @@ func (s *Space) swap(ctx context.Context, before *snapshot, put ...Entry) (*snap
 		return nil, s.swapError(err)
 	}
 	if after.Swapped {
-		after.replaced = before.value
-		after.Entries = changed
+		after.valueBefore = before.value
+		after.Entries = withPut(expect, stored)
 	}
 	return after, after.complete(s)
+}
+
+// withPut returns what entries are after a swap that took effect.
+func withPut(entries, put []Entry) []Entry {
+	after := slices.Clone(entries)
+	for i, e := range entries {
+		for _, p := range put {
+			if p.Name == e.Name {
+				after[i].Value = p.Value
+			}
+		}
+	}
+	return after
 }
 
 // putMeta replaces meta, and the taken nodes unless they are nil, if meta and the record are still
@@ -114,18 +117,11 @@ func (s *Space) putMeta(ctx context.Context, seen *snapshot, m *meta, nodes []by
 
 // newSnapshot begins a snapshot before the call: with the time, and with what is known by then.
 func (s *Space) newSnapshot(r record) *snapshot {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return &snapshot{
-		record:      r,
-		asked:       s.now(),
-		known:       s.known,
-		knownValue:  s.knownValues[r.name],
-		knownLeases: s.knownValues[leasesRecord.name],
-	}
+	return &snapshot{record: r, asked: s.now(), known: s.knownOf(r)}
 }
 
-// complete ends a snapshot after the call: with the time, and with what the answer has.
+// complete ends a snapshot after the call. It returns an error if the entries can't be read, or are
+// of another space than that of the handle.
 func (seen *snapshot) complete(s *Space) error {
 	seen.answered = s.now()
 	seen.rawMeta = seen.Entries[0].Value
@@ -142,7 +138,11 @@ func (seen *snapshot) complete(s *Space) error {
 		return nil
 	}
 	seen.meta = m
-	before := seen.known.meta
+	return s.checkSame(seen.known.meta, m)
+}
+
+// checkSame returns why a handle that knows before can't go on with m, or nil.
+func (s *Space) checkSame(before, m *meta) error {
 	if before == nil {
 		return nil
 	}
@@ -151,14 +151,15 @@ func (seen *snapshot) complete(s *Space) error {
 		return fmt.Errorf("%w: %s was made anew, with other limits or for another secret: start this program again",
 			ErrNoSpace, s)
 	}
-	if before.Retired && before.Name != m.Name {
-		return fmt.Errorf("%w: %s: this program used one that was retired, and another space is there now: start this program again",
-			ErrRetired, s)
+	if before.Retired && before.UID != m.UID {
+		return fmt.Errorf("%w: %s: this program used one that was retired, and another space is there now: "+
+			"start this program again", ErrRetired, s)
 	}
 	return nil
 }
 
-// unfit returns why no meta may be put by what the answer shows, or nil.
+// unfit returns why this answer is no base for a change of the space: wrong clocks, or a store in
+// doubt; or nil.
 func (seen *snapshot) unfit(m *meta) error {
 	if err := seen.clockError(m); err != nil {
 		return err
@@ -175,8 +176,8 @@ func (seen *snapshot) clockError(m *meta) error {
 	if seen.Time.IsZero() {
 		return nil
 	}
-	// The server told its time between the two readings of this machine's clock. So it is behind or
-	// ahead of that by at least:
+	// The server told its time between the two readings of this machine's clock. So it is behind that
+	// by at least the first of these, or ahead of it by at least the second:
 	behind := seen.asked.Sub(seen.Time)
 	ahead := seen.Time.Sub(seen.answered)
 	switch {
@@ -194,7 +195,7 @@ func (m *meta) clocksDiffer(by time.Duration, how string) error {
 		ErrClock, by.Round(time.Second), how, m.MaxSkew)
 }
 
-// takenNodes decodes the value of the leases.
+// takenNodes decodes the value of the leases, of which the snapshot must be.
 func (seen *snapshot) takenNodes(s *Space) (*taken.Nodes, error) {
 	nodes, err := taken.Decode(seen.value)
 	if err != nil {
@@ -211,10 +212,10 @@ func (seen *snapshot) later() time.Time {
 	return seen.answered
 }
 
-// id returns the ID of the space, or "" if there is none.
-func (seen *snapshot) id() string {
+// term returns the term of the space, or "" if there is none.
+func (seen *snapshot) term() string {
 	if seen.meta == nil {
 		return ""
 	}
-	return seen.meta.ID
+	return seen.meta.Term
 }

@@ -18,16 +18,12 @@ type Space struct {
 	name   string
 	now    func() time.Time
 
-	// Only the explorer's test changes these: it never pauses and has fewer steps.
-	pause     func(context.Context, time.Duration) error // sleep
-	mostSteps int                                        // that the taken nodes may have: taken.MaxSteps
+	// Only the explorer's test changes these: it never sleeps and has fewer steps.
+	sleep     func(context.Context, time.Duration) error
+	mostSteps int // that the taken nodes may have: taken.MaxSteps
 
 	mu    sync.Mutex
-	known known // what this handle has seen made durable
-
-	// knownValues is the same of the leases and of counters, mostKnown in all, by the names of their
-	// records. It is not in known, as each snapshot copies that.
-	knownValues map[string][]byte
+	known known // with mu held
 }
 
 // openTimeout bounds Open, Create and the first step of Move, as some engines wait for their server
@@ -53,12 +49,12 @@ func Open(ctx context.Context, engine Engine, config Config) (*Space, error) {
 	// Even if this meta is not durable, nothing is leased twice: each swap compares the meta that
 	// its take goes by. If an older meta comes back, the handle notes a loss, which at worst raises
 	// the floor in vain.
-	s.known.meta = seen.meta
+	s.startFrom(seen.meta)
 	return s, nil
 }
 
-// readExisting reads the leases. It returns ErrNoSpace if there is no space, or the engine has none
-// at all.
+// readExisting reads the leases. It returns ErrNoSpace if there is no space, or the store is not
+// prepared.
 func (s *Space) readExisting(ctx context.Context) (*snapshot, error) {
 	seen, err := s.read(ctx, leasesRecord)
 	switch {
@@ -67,8 +63,8 @@ func (s *Space) readExisting(ctx context.Context) (*snapshot, error) {
 	case err != nil:
 		return nil, err
 	case seen.isMoving():
-		return nil, fmt.Errorf("%w: %s: call it again, but if this is a restored backup, make a space of another name, not for new IDs",
-			ErrMoving, s)
+		return nil, fmt.Errorf("%w: %s: call it again, but if this is a restored backup, "+
+			"make a space of another name, not for new IDs", ErrMoving, s)
 	case seen.meta == nil:
 		return nil, fmt.Errorf("%w: %s: make the space first", ErrNoSpace, s)
 	}
@@ -102,7 +98,7 @@ func Create(ctx context.Context, engine Engine, config Config) (*Space, error) {
 		return nil, err
 	}
 	m := newMeta(seen, limits, config)
-	if seen.isMoving() && m.mayShareIDs(seen.announced) { // it would not be the only space of these
+	if seen.isMoving() && m.mayShareIDs(seen.announced) { // both spaces could become the one for these IDs
 		return nil, fmt.Errorf("%w: %s: a move to it has not ended: call that again, or take another name", ErrExists, s)
 	}
 	if err := seen.clockError(m); err != nil {
@@ -117,19 +113,20 @@ func Create(ctx context.Context, engine Engine, config Config) (*Space, error) {
 		return nil, err
 	}
 	if !done {
-		return nil, fmt.Errorf("%w: %s: another process was faster, or the data was replaced meanwhile: open it, or try again", ErrExists, s)
+		return nil, fmt.Errorf("%w: %s: another process was faster, or the data was replaced meanwhile: "+
+			"open it, or try again", ErrExists, s)
 	}
 	return s, nil
 }
 
 func newSpace(engine Engine, config Config) (*Space, error) {
 	s := &Space{
-		engine:      engine,
-		name:        cmp.Or(config.Name, "default"),
-		now:         config.Clock,
-		pause:       sleep,
-		mostSteps:   taken.MaxSteps,
-		knownValues: map[string][]byte{},
+		engine:    engine,
+		name:      cmp.Or(config.Name, "default"),
+		now:       config.Clock,
+		sleep:     sleep,
+		mostSteps: taken.MaxSteps,
+		known:     known{values: map[string][]byte{}},
 	}
 	if s.now == nil {
 		s.now = time.Now
@@ -159,22 +156,24 @@ func (s *Space) Close() error { return s.engine.Close() }
 // Info is what people want to know of a space.
 type Info struct {
 	Limits
-	Main      uint32    // how many nodes are not of the reserve
-	Check     string    // check value of the secret, in hexadecimal, or ""
-	Losses    int       // how often a loss of data was noted, trust changed, or the space was moved
-	Floor     time.Time // leases that begin before it are of the reserve, or not granted; 1970 without a floor
-	Why       string    // why there is a floor, or ""
-	Trust     bool      // another incarnation of the data is no loss
-	Opens     time.Time // from when on the present window is leased from the reserve; zero if no window is
-	Lost      string    // how this answer shows a loss of data that nobody has noted yet, or ""
-	Retired   bool      // nothing is granted any more
-	Successor string    // where the space is that takes the place of the retired one, or ""
-	Taken     uint32    // how many nodes of the present window are taken, or given up
-	Time      time.Time // by the server's clock, or zero if it has none
+	MainNodes  uint32    // how many nodes are not of the reserve
+	TakenNodes uint32    // how many nodes of the present window are taken, or given up
+	Check      string    // check value of the secret, in hexadecimal, or ""
+	Trust      bool      // another incarnation of the data is no loss
+	ServerTime time.Time // by the server's clock, or zero if it has none
+
+	UnnotedLoss  string    // how this answer shows a loss of data that nobody has noted yet, or ""
+	Losses       int       // how often a loss of data was noted, trust changed, or the space was moved
+	Floor        time.Time // leases that begin before it are of the reserve, or not granted; 1970 without a floor
+	Why          string    // why there is a floor, or ""
+	ReserveOpens time.Time // from when on the present window is leased from the reserve; zero if no window is
 
 	// FloorExcess is by how much the floor is later than right clocks can have set it, or 0: the clock
 	// of who set it was ahead, or this machine's is behind.
 	FloorExcess time.Duration
+
+	Retired bool   // nothing is granted any more
+	MovedTo string // where the space is that takes the place of the retired one, or ""
 }
 
 // Info reads the space. With ErrClock or ErrUnsafe, which a take would return too, the Info is
@@ -186,26 +185,25 @@ func (s *Space) Info(ctx context.Context) (Info, error) {
 	}
 	m := seen.meta
 	info := Info{
-		Limits:    m.Limits,
-		Main:      m.mainNodes(),
-		Check:     m.Check,
-		Losses:    m.Losses,
-		Floor:     m.start(m.Floor),
-		Why:       m.Why,
-		Trust:     m.Trust,
-		Opens:     m.reserveOpens(seen.answered),
-		Time:      seen.Time,
-		Lost:      seen.loss(),
-		Retired:   m.Retired,
-		Successor: m.MovedTo,
-
-		FloorExcess: seen.floorExcess(m),
+		Limits:       m.Limits,
+		MainNodes:    m.mainNodes(),
+		Check:        m.Check,
+		Trust:        m.Trust,
+		ServerTime:   seen.Time,
+		UnnotedLoss:  seen.loss(),
+		Losses:       m.Losses,
+		Floor:        m.start(m.Floor),
+		Why:          m.Why,
+		ReserveOpens: m.reserveOpens(seen.answered),
+		FloorExcess:  m.floorExcess(seen.later()),
+		Retired:      m.Retired,
+		MovedTo:      m.MovedTo,
 	}
 	nodes, err := seen.takenNodes(s)
 	if err != nil {
 		return info, err
 	}
-	info.Taken = m.countTaken(nodes, m.WindowOf(seen.answered))
+	info.TakenNodes = m.countTaken(nodes, m.WindowOf(seen.answered))
 	return info, seen.unfit(m)
 }
 
@@ -214,13 +212,6 @@ func (s *Space) Limits() Limits { return s.knownMeta().Limits }
 
 // String says where the space is.
 func (s *Space) String() string { return fmt.Sprintf("space %q in %s", s.name, s.engine) }
-
-// knownMeta returns the newest meta that this handle knows.
-func (s *Space) knownMeta() *meta {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.known.meta
-}
 
 // entryName returns the name that an entry of the space has in the engine.
 func (s *Space) entryName(name string) string { return s.name + "/" + name }

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 )
 
 var noon = time.Unix(1800000000, 0)
@@ -144,9 +144,7 @@ func TestTake(t *testing.T) {
 		{present - 27, present + 5, 31, ErrFull}, // as two are
 	} {
 		leases, err := s.Take(t.Context(), c.first, c.last, 1)
-		if len(leases) != c.many || !errors.Is(err, c.err) {
-			t.Errorf("%+v: %d leases, %v", c, len(leases), err)
-		}
+		require.That(t, len(leases) == c.many && errors.Is(err, c.err), "%+v: %d leases, %v", c, len(leases), err)
 	}
 }
 
@@ -184,9 +182,8 @@ func TestBusy(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			_, err := takeWindow(ctx, s, s.Limits().WindowOf(time.Now()), 1)
-			if err == nil || errors.Is(err, errBusy) != (wins > 0) {
-				t.Errorf("after %d swaps of others: %v", wins, err)
-			}
+			require.That(t, err != nil && errors.Is(err, errBusy) == (wins > 0),
+				"after %d swaps of others: %v", wins, err)
 		})
 	}
 }
@@ -224,9 +221,7 @@ func TestLimits(t *testing.T) {
 		{Limits{Nodes: 64, Reserve: 1}, ErrInvalid},
 	} {
 		s, err := Create(t.Context(), conn{memory: newMemory()}, Config{Limits: c.limits, Clock: atNoon, New: true})
-		if !errors.Is(err, c.err) || (s == nil) != (err != nil) {
-			t.Errorf("%+v: %v, want %v", c.limits, err, c.err)
-		}
+		require.That(t, errors.Is(err, c.err) && (s == nil) == (err != nil), "%+v: %v, want %v", c.limits, err, c.err)
 	}
 }
 
@@ -307,9 +302,7 @@ func TestCreate(t *testing.T) {
 		"the data turn into others":     {before(moved, isSwap, func() { moved.lineage = "second" }), "s", ErrExists},
 	} {
 		s, err := Create(t.Context(), c.engine, Config{Name: c.name, Clock: atNoon, New: true})
-		if s != nil || !errors.Is(err, c.err) {
-			t.Errorf("%s: %v, %v, want %v", what, s, err, c.err)
-		}
+		require.That(t, s == nil && errors.Is(err, c.err), "%s: %v, %v, want %v", what, s, err, c.err)
 	}
 	if s, err := Create(t.Context(), conn{memory: newMemory()}, Config{Name: strings.Repeat("s", 40), Clock: atNoon, New: true}); err != nil {
 		t.Errorf("the longest name: %v, %v", s, err)
@@ -352,9 +345,7 @@ func TestOutcome(t *testing.T) {
 		}}, atNoon)
 		broken = true
 		_, err := takeWindow(t.Context(), s, s.Limits().WindowOf(noon), 1)
-		if !errors.Is(err, tt.want) || !errors.Is(err, tt.with) {
-			t.Errorf("%s: %v, want %v", tt.what, err, tt.want)
-		}
+		require.That(t, errors.Is(err, tt.want) && errors.Is(err, tt.with), "%s: %v, want %v", tt.what, err, tt.want)
 		for _, other := range []error{ErrUnknown, ErrStore} {
 			if other != tt.want && errors.Is(err, other) {
 				t.Errorf("%s: %v, want no %v", tt.what, err, other)
@@ -383,14 +374,11 @@ func TestCreateInUse(t *testing.T) {
 	now := noon
 	s := createAs(t, conn{memory: newMemory()}, Config{Limits: Limits{Nodes: 1024}, Clock: at(&now)})
 	for window := range int64(6) {
-		if _, err := takeWindow(t.Context(), s, s.Limits().WindowOf(noon)+window, 1); !errors.Is(err, ErrLoss) {
-			t.Errorf("window %d: %v, want ErrLoss", window, err)
-		}
+		require.Refuses(t, ErrLoss, "window %d", window)(takeWindow(t.Context(), s, s.Limits().WindowOf(noon)+window, 1))
 	}
 	info, err := s.Info(t.Context())
-	if err != nil || !info.Floor.Equal(noon.Add(7*time.Minute)) || info.Why == "" || info.Losses != 0 {
-		t.Errorf("%+v, %v: want nothing before a minute of skew, five windows and one more", info, err)
-	}
+	require.That(t, err == nil && info.Floor.Equal(noon.Add(7*time.Minute)) && info.Why != "" && info.Losses == 0,
+		"%+v, %v: want nothing before a minute of skew, five windows and one more", info, err)
 	now = info.Floor
 	require.Done(t)(takeWindow(t.Context(), s, s.Limits().WindowOf(now), 1))
 }
@@ -479,7 +467,7 @@ func TestOpen(t *testing.T) {
 
 // TestEntriesOfFirstRelease: what v0.1.0 wrote goes on, and is written back as such.
 func TestEntriesOfFirstRelease(t *testing.T) {
-	const rest = `"check":"0100000000000000","name":"N","id":"A","losses":0,"floor":0,"lineage":"first"}`
+	const rest = `"check":"0100000000000000","uid":"N","term":"A","losses":0,"floor":0,"lineage":"first"}`
 	for _, meta := range []string{
 		`{"format":1,"limits":{"nodes":1024,"window":60,"ahead":5,"maxSkew":60,"reserve":0},` + rest,
 		`{"format":1,"limits":{"nodes":131072,"window":60,"ahead":5,"maxSkew":60,"reserve":1024},` + rest,
@@ -488,27 +476,21 @@ func TestEntriesOfFirstRelease(t *testing.T) {
 		data.data = map[string]string{
 			"s/meta":   meta,
 			"s/leases": "1 0 0 0 30000000 3 1 30000001 0 0",
-			"s/c/c":    `{"format":1,"counter":{"next":7,"start":0,"step":1,"end":9223372036854775807,"id":"A"}}`,
+			"s/c/c":    `{"format":1,"counter":{"next":7,"start":0,"step":1,"end":9223372036854775807,"term":"A"}}`,
 		}
 		s, err := Open(t.Context(), conn{memory: data}, Config{Name: "s", Clock: atNoon})
 		require.NoError(t, err)
 		require.NoError(t, s.CheckSecret([8]byte{1}))
 		lease, err := takeWindow(t.Context(), s, s.Limits().WindowOf(noon), 2)
-		if err != nil || lease.FirstNode != 3 {
-			t.Errorf("%v, %v, want the nodes after 2", lease, err)
-		}
+		require.That(t, err == nil && lease.FirstNode == 3, "%v, %v, want the nodes after 2", lease, err)
 		numbers, err := s.TakeNumbers(t.Context(), "c", Period{}, 2)
-		if err != nil || numbers.First != 7 {
-			t.Errorf("%v, %v, want the numbers from 7 on", numbers, err)
-		}
+		require.That(t, err == nil && numbers.First == 7, "%v, %v, want the numbers from 7 on", numbers, err)
 		want := map[string]string{
 			"s/meta":   meta,
 			"s/leases": "2 0 0 0 30000000 5 2 30000001 0 0",
-			"s/c/c":    `{"format":1,"counter":{"next":9,"start":0,"step":1,"end":9223372036854775807,"id":"A"}}`,
+			"s/c/c":    `{"format":1,"counter":{"next":9,"start":0,"step":1,"end":9223372036854775807,"term":"A"}}`,
 		}
-		if !maps.Equal(data.data, want) {
-			t.Errorf("%q, want %q", data.data, want)
-		}
+		require.That(t, maps.Equal(data.data, want), "%q, want %q", data.data, want)
 	}
 }
 
@@ -533,7 +515,7 @@ func TestInfo(t *testing.T) {
 	part := Limits{First: 512, Nodes: 1024}
 	s := createAs(t, engine, Config{Name: "s", Check: [8]byte{1, 2}, Limits: part, Clock: at(&now), New: true})
 	limits := Limits{First: 512, Nodes: 1024, Window: time.Minute, Ahead: 5, MaxSkew: time.Minute}
-	want := Info{Limits: limits, Main: 1024, Check: "0102000000000000", Floor: time.Unix(0, 0).UTC(), Time: noon.Add(time.Second)}
+	want := Info{Limits: limits, MainNodes: 1024, Check: "0102000000000000", Floor: time.Unix(0, 0).UTC(), ServerTime: noon.Add(time.Second)}
 	check := func(when string, wantErr error) {
 		t.Helper()
 		if info, err := s.Info(t.Context()); info != want || !errors.Is(err, wantErr) {
@@ -544,17 +526,17 @@ func TestInfo(t *testing.T) {
 	present := s.Limits().WindowOf(noon)
 	require.Done(t)(takeWindow(t.Context(), s, present, 3))
 	require.Done(t)(takeWindow(t.Context(), s, present+1, 9))
-	want.Taken = 3
+	want.TakenNodes = 3
 	check("after a take", nil)
 	now = noon.Add(time.Minute)
-	want.Taken = 9
+	want.TakenNodes = 9
 	check("in the next window", nil)
 	now = noon.Add(time.Hour)
-	want.Taken = 0
+	want.TakenNodes = 0
 	check("with a clock that is wrong", ErrClock)
 	now = noon
 	require.NoError(t, s.ReportLoss(t.Context(), "by hand"))
-	want.Taken, want.Losses, want.Why, want.Floor = 3, 1, "by hand", noon.Add(7*time.Minute).UTC()
+	want.TakenNodes, want.Losses, want.Why, want.Floor = 3, 1, "by hand", noon.Add(7*time.Minute).UTC()
 	check("after a loss", nil)
 	data.restore(state{data: map[string]string{}, lineage: "first"})
 	want = Info{}
@@ -585,17 +567,15 @@ func TestContended(t *testing.T) {
 		t.Run(name+", for a minute", func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				took, _, err := contend(t, time.Minute, c.lineage, c.do)
-				if !errors.Is(err, c.err) || took > time.Minute+8*time.Second {
-					t.Errorf("%v after %v, want %v once the others have left", err, took, c.err)
-				}
+				require.That(t, errors.Is(err, c.err) && took <= time.Minute+8*time.Second,
+					"%v after %v, want %v once the others have left", err, took, c.err)
 			})
 		})
 		t.Run(name+", for ever", func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				took, swaps, err := contend(t, time.Hour, c.lineage, c.do)
-				if !errors.Is(err, context.DeadlineExceeded) || took != 10*time.Minute || swaps < 75 {
-					t.Errorf("%v after %v and %d swaps, want the end of its context", err, took, swaps)
-				}
+				require.That(t, errors.Is(err, context.DeadlineExceeded) && took == 10*time.Minute && swaps >= 75,
+					"%v after %v and %d swaps, want the end of its context", err, took, swaps)
 			})
 		})
 	}
@@ -625,8 +605,6 @@ func contend(
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	err = do(ctx, s)
-	if swaps > most {
-		t.Errorf("%d swaps and more, want pauses between them", most)
-	}
+	require.That(t, swaps <= most, "%d swaps and more, want pauses between them", most)
 	return time.Since(began), swaps, err
 }

@@ -23,19 +23,19 @@ func (s *Space) Take(ctx context.Context, first, last int64, n uint32) ([]randfl
 	var granted []randflake.Lease
 	var missing error
 	err := s.update(ctx, leasesRecord, func(seen *snapshot) ([]byte, error) {
-		nodes, err := seen.takenNodes(s)
+		found, err := seen.takenNodes(s)
 		if err != nil {
 			return nil, err
 		}
 		if err := s.checkTake(seen, first, last, n); err != nil {
 			return nil, err
 		}
-		t := take{space: s, seen: seen, nodes: nodes, n: n}
+		t := take{space: s, seen: seen, taken: found, want: n}
 		granted, missing = t.grant(first, last)
 		if len(granted) == 0 {
 			return nil, missing
 		}
-		return nodes.Encode(), nil
+		return t.taken.Encode(), nil
 	})
 	if err != nil {
 		return nil, err
@@ -59,16 +59,16 @@ func (s *Space) checkTake(seen *snapshot, first, last int64, n uint32) error {
 	return nil
 }
 
-// A take of n nodes for each of some windows goes by what a snapshot shows.
+// A take of nodes for each of some windows goes by what a snapshot shows.
 type take struct {
 	space *Space
 	seen  *snapshot
-	nodes *taken.Nodes // of seen at first; grant adds to it
-	n     uint32
+	taken *taken.Nodes // those of seen at first; grant adds to it
+	want  uint32       // how many nodes of each window
 }
 
-// grant takes n nodes of each window that has as many, and puts that into nodes. missing says why
-// the first of the other windows has no lease.
+// grant takes the wanted nodes of each window that has as many, and puts that into taken. missing says
+// why the first of the other windows has no lease.
 func (t *take) grant(first, last int64) (granted []randflake.Lease, missing error) {
 	m := t.seen.meta
 	for i := range last - first + 1 { // not window <= last, which is always true for the largest int64
@@ -80,14 +80,14 @@ func (t *take) grant(first, last int64) (granted []randflake.Lease, missing erro
 			}
 			continue
 		}
-		firstNode := m.First + node // all other numbers of a space are from 0 on
+		firstNode := m.First + node // inside a space nodes count from 0
 		granted = append(granted, randflake.Lease{
 			FirstNode: firstNode,
-			LastNode:  firstNode + t.n - 1,
+			LastNode:  firstNode + t.want - 1,
 			Start:     m.start(window),
 			End:       m.start(window + 1),
 		})
-		t.nodes.Put(window, node+t.n, t.space.mostSteps, m.Floor)
+		t.taken.Put(window, node+t.want, t.space.mostSteps, m.Floor)
 	}
 	return granted, missing
 }
@@ -105,13 +105,13 @@ func (t *take) firstFree(window int64) (uint32, error) {
 	}
 
 	begin, end := m.nodesOf(window) // the reserve's before the floor, else the main ones
-	next := t.nodes.At(window)
+	next := t.taken.At(window)
 	if next < begin { // corrupt: after a loss, Restart sets next to begin for all windows before the floor
 		return 0, fmt.Errorf("%w: %s: node %d is next in window %d: want at least %d after a loss",
 			ErrCorrupt, t.space, next, window, begin)
 	}
-	if int64(next)+int64(t.n) > int64(end) {
-		why := fmt.Sprintf("%s: %d of %d nodes are taken, and %d wanted", t.space, min(next, end)-begin, end-begin, t.n)
+	if int64(next)+int64(t.want) > int64(end) {
+		why := fmt.Sprintf("%s: %d of %d nodes are taken, and %d wanted", t.space, min(next, end)-begin, end-begin, t.want)
 		return 0, &WaitError{ErrFull, m.start(window + 1), why}
 	}
 	return next, nil
@@ -121,31 +121,34 @@ func (t *take) firstFree(window int64) (uint32, error) {
 // to wait, or nil.
 func (t *take) checkBeforeFloor(window int64) error {
 	m := t.seen.meta
-	wait := func(until time.Time, why string) error {
-		if excess := t.seen.floorExcess(m); excess > 0 {
-			why += fmt.Sprintf("; the clock of who noted that was ahead, or this one is behind, by %v or more", excess)
-		}
-		return &WaitError{ErrLoss, until, fmt.Sprintf("%s: %s: %s", t.space, m.Why, why)}
-	}
 	mainOpen := m.start(m.Floor)
 	if m.Tick == 0 || window < m.Begin { // never for this window, but perhaps for a later one
 		until := m.reserveOpens(t.seen.asked)
 		if until.IsZero() {
 			until = mainOpen
 		}
-		return wait(until, "forgotten leases may be in use")
+		return t.waitForLoss(until, "forgotten leases may be in use")
 	}
 	first, end := m.servedWindows(m.Tick)
 	reserveOpens := m.opens(m.Tick)
 	switch {
 	case window < first || window >= end:
-		return wait(mainOpen, fmt.Sprintf("the reserve is for windows %d to %d", first, end-1))
-	case t.n > m.Reserve:
-		return wait(mainOpen, fmt.Sprintf("the reserve has %d nodes until then, and %d are wanted", m.Reserve, t.n))
+		return t.waitForLoss(mainOpen, fmt.Sprintf("the reserve is for windows %d to %d", first, end-1))
+	case t.want > m.Reserve:
+		return t.waitForLoss(mainOpen, fmt.Sprintf("the reserve has %d nodes until then, and %d are wanted", m.Reserve, t.want))
 	case t.seen.asked.Before(reserveOpens):
-		return wait(reserveOpens, "until the reserve opens")
+		return t.waitForLoss(reserveOpens, "until the reserve opens")
 	}
 	return nil
+}
+
+// waitForLoss returns the error for a window that a loss of data keeps from being leased.
+func (t *take) waitForLoss(until time.Time, why string) error {
+	m := t.seen.meta
+	if excess := m.floorExcess(t.seen.later()); excess > 0 {
+		why += fmt.Sprintf("; the clock of who noted that was ahead, or this one is behind, by %v or more", excess)
+	}
+	return &WaitError{ErrLoss, until, fmt.Sprintf("%s: %s: %s", t.space, m.Why, why)}
 }
 
 // checkAhead returns why a window is too far ahead, or nil.

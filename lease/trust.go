@@ -46,7 +46,7 @@ func (s *Space) markTrust(ctx context.Context, seen *snapshot, trust bool) error
 		return err
 	}
 	m := seen.mergedMeta()
-	m.Lineage = retrusted
+	m.Lineage = trustMark
 	m.Trust = trust
 	m.Why = "its trust was taken back"
 	if trust {

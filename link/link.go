@@ -41,7 +41,6 @@ import (
 	"sync"
 
 	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/internal/derived"
 	"github.com/randflake/randflake/internal/hidden"
 	"github.com/randflake/randflake/internal/idtext"
 )
@@ -49,7 +48,7 @@ import (
 // length is the number of characters of a text.
 const length = 2 * digits
 
-const digits = 13 // of an ID and of its MAC
+const digits = 13 // of an ID, and as many of its MAC
 
 var values = idtext.Values(idtext.Base32hex)
 
@@ -80,7 +79,7 @@ func (m *mac) of(id randflake.ID) []byte {
 // New returns a Signer with the given secret. The purpose is any text; a link for one is invalid
 // for another. New panics on the zero Secret, as randflake.NewCipher does.
 func New(secret randflake.Secret, purpose string) *Signer {
-	key := derived.Key(secret, "link\x00"+purpose)
+	key := hidden.Key(secret.Derive("link\x00"+purpose, 1)).Bytes()[:]
 	return &Signer{hidden.To(&sync.Pool{New: func() any { return &mac{hash: hmac.New(sha256.New, key)} }})}
 }
 
@@ -88,9 +87,9 @@ func New(secret randflake.Secret, purpose string) *Signer {
 func (s *Signer) Text(id randflake.ID) string {
 	var buf [length]byte
 	text, _ := id.AppendText(buf[:0])
-	mac := s.sign(id)
+	sum := s.sign(id)
 	for shift := 60; shift >= 0; shift -= 5 {
-		text = append(text, idtext.Base32hex[mac>>shift&31])
+		text = append(text, idtext.Base32hex[sum>>shift&31])
 	}
 	return string(text)
 }
@@ -108,24 +107,25 @@ func (s *Signer) Verify(text string) (randflake.ID, error) {
 	if err != nil || !ok {
 		return 0, fmt.Errorf("%w: want a link: the 13 digits of an ID and 13 of its MAC, in lower case", randflake.ErrInvalidID)
 	}
-	var is, want [8]byte
-	binary.BigEndian.PutUint64(is[:], found)
+	var got, want [8]byte
+	binary.BigEndian.PutUint64(got[:], found)
 	binary.BigEndian.PutUint64(want[:], s.sign(id))
-	if !hmac.Equal(is[:], want[:]) {
+	if !hmac.Equal(got[:], want[:]) {
 		return 0, ErrForged
 	}
 	return id, nil
 }
 
 // parseMAC reads the 13 digits of a MAC, of which the first has four bits.
-func parseMAC(text string) (mac uint64, ok bool) {
-	var all byte
+func parseMAC(text string) (sum uint64, ok bool) {
 	for i := range len(text) {
 		value := values[text[i]]
-		all |= value
-		mac = mac<<5 | uint64(value)
+		if value == idtext.None {
+			return 0, false
+		}
+		sum = sum<<5 | uint64(value)
 	}
-	return mac, all != idtext.None && values[text[0]] < 16
+	return sum, values[text[0]] < 16
 }
 
 // Parse reads the text of a link, and also that of an ID alone, for a page that takes either.
@@ -143,11 +143,18 @@ func (s *Signer) Parse(text string) (id randflake.ID, verified bool, err error) 
 
 // sign returns the MAC of an ID as a number.
 func (s *Signer) sign(id randflake.ID) uint64 {
-	if s == nil || s.macs.Get() == nil {
-		panic("link: no Signer, or the zero one: make one with New")
-	}
-	pool := s.macs.Get()
+	pool := s.pool()
 	m := pool.Get().(*mac)
 	defer pool.Put(m)
 	return binary.BigEndian.Uint64(m.of(id))
+}
+
+// pool returns the pool of *mac. It panics unless New made s.
+func (s *Signer) pool() *sync.Pool {
+	if s != nil {
+		if pool := s.macs.Get(); pool != nil {
+			return pool
+		}
+	}
+	panic("link: no Signer, or the zero one: make one with New")
 }

@@ -15,8 +15,8 @@ import (
 	"testing"
 
 	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/internal/testing/leaktest"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/leaktest"
+	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/link"
 )
 

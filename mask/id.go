@@ -49,7 +49,8 @@ func (id *ID[K, T]) open(masked randflake.Typed[K]) error {
 	return err
 }
 
-// maskerOf returns the masker M of a kind of IDs or UUIDs, or nil if K is an interface.
+// maskerOf returns the masker M of a kind of IDs or UUIDs, or nil if K is an interface, as in
+// ID[Kind[T], T].
 func maskerOf[K interface{ Masker() M }, M any]() (masker M) {
 	var kind K
 	if any(kind) == nil {
@@ -125,12 +126,12 @@ func looksInner(text string) bool {
 // UnmarshalJSON is UnmarshalText of a JSON string: a number could be an inner value. By convention,
 // null changes nothing.
 //
-// It also reads what package json hands over where a tag says ",string". Go 1.26 doesn't ask it where
-// a pointer has that tag and the text begins with n: that is an error.
+// It also reads a text without quotes, which package json passes for a field whose tag says ",string".
+// If that field is a pointer, and the text begins with n, Go 1.26 returns an error of its own.
 func (id *ID[K, T]) UnmarshalJSON(data []byte) error {
 	text, err := idtext.JSON(data)
 	switch {
-	case err != nil: // no JSON string: a text, if a tag says ",string"
+	case err != nil: // a text without quotes, perhaps
 		return id.UnmarshalText(data)
 	case text == nil:
 		return nil
@@ -150,16 +151,23 @@ func unmarshalCBOR(data []byte, unmarshalBinary, unmarshalText func([]byte) erro
 		return nil
 	}
 	switch kind, content := cutCBOR(data); kind {
-	case 2:
+	case byteString:
 		return unmarshalBinary(content)
-	case 3:
+	case textString:
 		return unmarshalText(content)
 	}
 	return fmt.Errorf("%w: CBOR of another kind: want a byte string or a text string", randflake.ErrInvalidID)
 }
 
-// cutCBOR returns the major type of RFC 8949, which is 2 for a byte string and 3 for a text string,
-// and the content of a string. For lengths that no masked form has, it returns 0.
+// Two major types of RFC 8949.
+const (
+	byteString = 2
+	textString = 3
+)
+
+// cutCBOR returns the major type of an item, and the content of a string. Libraries pass a whole item,
+// so a string goes to the end of data. Of a string of 256 bytes or more, or of unknown length, it
+// returns 0: no masked form is such.
 func cutCBOR(data []byte) (kind byte, content []byte) {
 	if len(data) < 2 {
 		return 0, nil

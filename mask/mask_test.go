@@ -16,9 +16,9 @@ import (
 	"testing"
 
 	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/internal/testing/idtest"
-	"github.com/randflake/randflake/internal/testing/leaktest"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/idtest"
+	"github.com/randflake/randflake/internal/test/leaktest"
+	"github.com/randflake/randflake/internal/test/require"
 )
 
 // formsOf has IDs of inner values. The masked form is the cipher's, as a randflake.Typed: other
@@ -87,9 +87,8 @@ func TestForms(t *testing.T) {
 
 	for text, id := range k.IDs {
 		b, err := id.MarshalBinary()
-		if err != nil || len(b) != 8 || randflake.Typed[orders](binary.LittleEndian.Uint64(b)).String() != text {
-			t.Errorf("%s is %x in binary, %v", text, b, err)
-		}
+		require.That(t, err == nil && len(b) == 8 && randflake.Typed[orders](binary.LittleEndian.Uint64(b)).String() == text,
+			"%s is %x in binary, %v", text, b, err)
 		got := fmt.Sprintf("%d %x %#v %b %z", id, id, id, id, any(id))
 		want := strings.Join(slices.Repeat([]string{text}, 5), " ")
 		require.That(t, got == want, "%s is printed as %s", text, got)

@@ -6,7 +6,7 @@ import (
 	"testing"
 	standard "uuid"
 
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 )
 
 type orderOfUUID struct{}

@@ -15,9 +15,9 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/internal/testing/idtest"
-	"github.com/randflake/randflake/internal/testing/leaktest"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/idtest"
+	"github.com/randflake/randflake/internal/test/leaktest"
+	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/ulid"
 )
 
@@ -237,9 +237,8 @@ func TestUUIDFailures(t *testing.T) {
 			"%s: the column has %v, %v, which is read as %v", name, column, err, back)
 	}
 	one, none := OfUUID[sessions](uuid{1}), OfUUID[sessions](uuid{})
-	if one == none || none != (sessionID{}) || one.IsZero() || !none.IsZero() {
-		t.Error("UUIDs are not equal, or zero, where their inner ones are")
-	}
+	require.That(t, one != none && none == (sessionID{}) && !one.IsZero() && none.IsZero(),
+		"UUIDs are not equal, or zero, where their inner ones are")
 }
 
 // Equal UUIDs of two kinds under one secret look different, and the text of one kind opens to
@@ -322,9 +321,8 @@ func TestUUIDConversion(t *testing.T) {
 		id := OfUUID[sessions](uuidOf(t, text))
 		data, err := id.ToDB()
 		var back sessionID
-		if err != nil || string(data) != text || back.FromDB(data) != nil || back != id {
-			t.Errorf("%s is stored as %s, %v, and read as %v", text, data, err, back)
-		}
+		require.That(t, err == nil && string(data) == text && back.FromDB(data) == nil && back == id,
+			"%s is stored as %s, %v, and read as %v", text, data, err, back)
 	}
 	_, ok := any(sessionID{}).(interface{ ToDB() ([]byte, error) })
 	require.That(t, !ok, "an argument of raw SQL goes by ToDB")

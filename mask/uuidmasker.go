@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/internal/derived"
 	"github.com/randflake/randflake/internal/ff1"
+	"github.com/randflake/randflake/internal/hidden"
 	"github.com/randflake/randflake/ulid"
 )
 
@@ -23,7 +23,8 @@ type UUIDMasker[T ~[16]byte] struct {
 // What is encrypted is 122 bits, which are all but the version and the variant, by FF1-AES-128 of
 // radix 2 without a tweak.
 func NewUUIDMasker[T ~[16]byte](secret randflake.Secret, kind string, check func(inner T) error) *UUIDMasker[T] {
-	cipher, err := ff1.New(derived.AES(secret, "mask.UUID FF1-AES-128\x00"+kind), 2, 122, nil)
+	key := hidden.Key(secret.Derive("mask.UUID FF1-AES-128\x00"+kind, 1))
+	cipher, err := ff1.New(hidden.AES(key), 2, 122, nil)
 	if err != nil {
 		panic(err) // never: halves of 61 bits are possible
 	}

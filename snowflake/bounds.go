@@ -10,47 +10,57 @@ import (
 // bounds are a lease, a layout and the policy in the cursor's terms. Times are in units since the
 // layout's epoch.
 type bounds struct {
-	sequence, time uint   // the bits of these parts
-	base           uint64 // where the cursor begins: a unit's first value, with rollback 0; see newCursor
-	first, end     int64  // the lease's units, [first, end), all of which the layout can express
-	life           int64  // the first unit that the layout can't express
+	sequenceBits, timeBits uint
+	firstUnit, endUnit     int64  // the lease's, [firstUnit, endUnit), all of which the layout can express
+	layoutEnd              int64  // the first unit that the layout can't express
+	base                   uint64 // where the cursor begins: a unit's first value, with rollback 0
 
-	random           maphash.Seed // see policy
-	ahead, hold, lag int64        // see plan.go
-	steps            uint64       // the highest rollback that stepping back may reach
+	random      maphash.Seed // see policy
+	maxRollback uint64       // the highest that stepping back may reach
+
+	// How far candidate and clock may be apart, in whole units: see plan.go.
+	ahead int64 // how far ahead of the clock a unit may be used: RunAhead's limit, rounded down, or 0
+	hold  int64 // how far the clock may step back from an opened candidate: 10 s, rounded up, or 0 with StepBack
+	lag   int64 // how far the clock may be past an awaited candidate: 20 ms, rounded down, but at least 1
 }
 
-// boundsOf returns a lease and a policy in the cursor's terms, but without base, which newCursor
-// sets. If the lease can't be used, the error wraps randflake.ErrInvalidLease.
+// boundsOf returns a lease and a policy in the cursor's terms. If the lease can't be used, the error
+// wraps randflake.ErrInvalidLease.
 func (l *Layout) boundsOf(lease randflake.Lease, p policy) (bounds, error) {
 	if err := checkLease(lease); err != nil {
 		return bounds{}, err
 	}
 	start, end := lease.Start, lease.End
-	life := l.lastUnit() + 1
+	layoutEnd := l.lastUnit() + 1
 	b := bounds{
-		sequence: l.sequence.bits,
-		time:     l.time.bits,
-		first:    max(l.firstFrom(start), 0),
-		end:      min(l.firstFrom(end), life),
-		life:     life,
-		random:   p.random,
-		ahead:    int64(p.ahead / l.tick()),
-		lag:      int64(max(catchUp/l.tick(), 1)),
+		sequenceBits: l.sequence.bits,
+		timeBits:     l.time.bits,
+		firstUnit:    max(l.firstFrom(start), 0),
+		endUnit:      min(l.firstFrom(end), layoutEnd),
+		layoutEnd:    layoutEnd,
+		random:       p.random,
+		ahead:        int64(p.ahead / l.tick()),
+		lag:          int64(max(catchUp/l.tick(), 1)),
 	}
+	b.beginAt(b.firstUnit)
 	if p.stepBack {
-		b.steps = l.rollback.max()
+		b.maxRollback = l.rollback.max()
 	} else {
 		b.hold = int64((clockTolerance + l.tick() - 1) / l.tick())
 	}
 	switch {
-	case b.first >= life: // comes before the next case, which is true then, too
+	case b.firstUnit >= layoutEnd: // comes before the next case, which is true then, too
 		return bounds{}, fmt.Errorf("%w: start %s: %w", errInvalidLease, rfc3339(start), l.ended())
-	case b.first >= b.end:
+	case b.firstUnit >= b.endUnit:
 		return bounds{}, fmt.Errorf("%w: %s to %s: want one at which a unit begins, each %s since %s",
 			errInvalidLease, rfc3339(start), rfc3339(end), l.tick(), rfc3339(l.Epoch()))
 	}
 	return b, nil
+}
+
+// beginAt lets a cursor begin with a unit of the lease, or later.
+func (b *bounds) beginAt(unit int64) {
+	b.base = uint64(max(unit, b.firstUnit)) << b.sequenceBits
 }
 
 // checkLease returns an error that wraps randflake.ErrInvalidLease if no layout can use a lease.

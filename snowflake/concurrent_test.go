@@ -10,8 +10,8 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/internal/handover"
-	"github.com/randflake/randflake/internal/testing/idtest"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/idtest"
+	"github.com/randflake/randflake/internal/test/require"
 )
 
 var idsEach = flag.Int("ids", 100_000, "about how many IDs each goroutine of the concurrent tests makes")
@@ -66,12 +66,10 @@ func TestConcurrentAcrossLeases(t *testing.T) {
 		for worker := uint32(999); worker > 0; worker-- {
 			following := randflake.Lease{FirstNode: worker, LastNode: worker, Start: lease.End.Add(time.Duration(999-worker) * time.Second)}
 			following.End = following.Start.Add(time.Second)
-			require.NoError(t, g.Leases(handover.Key{}).Add(following))
+			require.NoError(t, g.Handover(handover.Key{}).Add(following))
 		}
 		makeAtOnce(t, g, math.MaxInt, func() bool { return time.Since(begin) < 1200*time.Millisecond })
-		if g.Lease() == lease {
-			t.Errorf("%s: no lease followed", name)
-		}
+		require.That(t, g.Lease() != lease, "%s: no lease followed", name)
 	}
 }
 

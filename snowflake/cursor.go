@@ -25,8 +25,8 @@ import (
 // A slot is a unit with its rollback. Which values a claim gets, and from which unit, the candidate,
 // is in plan.go.
 type cursor struct {
-	// next is one past the newest value, base in an unused cursor, and frozen in the end. It is
-	// written by every claim: on its cache line are only two more fields, which are rarely written.
+	// next is base before the first claim, one past the newest value after it, and frozen after freeze.
+	// Every claim writes it: on its cache line are only two more fields, which are rarely written.
 	_    [64]byte
 	next atomic.Uint64
 
@@ -54,9 +54,7 @@ const frozen = ^uint64(0)
 // errFrozen is the error for claims from a frozen cursor. It never leaves the package.
 var errFrozen = errors.New("snowflake: cursor is frozen")
 
-// newCursor returns a cursor that begins with unit from.
-func newCursor(b bounds, from int64, made *atomic.Uint64) *cursor {
-	b.base = uint64(from) << b.sequence
+func newCursor(b bounds, made *atomic.Uint64) *cursor {
 	c := &cursor{bounds: b, made: made}
 	c.next.Store(b.base)
 	return c
@@ -74,12 +72,12 @@ func (c *cursor) planFresh(next uint64, now int64) (plan, error) {
 	if err == nil && used {
 		// A claim of the plan moves next to an earlier unit, so the newest one is noted before. If the
 		// claim fails, that does no harm: the unit was used all the same.
-		raise(&c.newestBefore, uint64(c.bounds.newest(next)))
+		raise(&c.newestBefore, uint64(c.bounds.newestUnit(next)))
 	}
 	return p, err
 }
 
-// take claims up to n values of p, which was planned for next, from p.start on. It returns how many
+// take claims up to n values of p, which was planned for next, from p.first on. It returns how many
 // it took: none if next has moved in the meantime.
 func (c *cursor) take(next uint64, p plan, n uint64) (taken uint64) {
 	// awaitedEnd comes before the swap: whoever sees the new next must see it, too. If the swap
@@ -88,7 +86,7 @@ func (c *cursor) take(next uint64, p plan, n uint64) (taken uint64) {
 		raise(&c.awaitedEnd, p.awaitedEnd)
 	}
 	taken = min(n, p.left)
-	if !c.next.CompareAndSwap(next, p.start+taken) {
+	if !c.next.CompareAndSwap(next, p.first+taken) {
 		return 0
 	}
 	if p.count > 0 {
@@ -119,7 +117,7 @@ func raise(v *atomic.Uint64, to uint64) {
 // latest returns the latest unit in any value that was claimed, also before the clock stepped back.
 // There must be such a value.
 func (c *cursor) latest(next uint64) (unit int64) {
-	return max(c.bounds.newest(next), int64(c.newestBefore.Load()))
+	return max(c.bounds.newestUnit(next), int64(c.newestBefore.Load()))
 }
 
 // freeze ends all claims, and returns what next was. It adds to the count what that lacks, so it is

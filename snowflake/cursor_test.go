@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 )
 
 // smallBounds are bounds with values of 6 bits: 2 each of rollback, unit and sequence. The lease
@@ -16,9 +16,9 @@ func smallBounds(yield func(b bounds) bool) {
 			for ahead := range int64(3) {
 				for lag := int64(1); lag <= 2; lag++ {
 					for hold := range int64(3) {
-						for _, steps := range []uint64{0, 3} {
-							b := bounds{sequence: 2, time: 2, base: uint64(from) << 2, first: lease[0], end: lease[1], life: 4}
-							b.ahead, b.lag, b.hold, b.steps = ahead, lag, hold, steps
+						for _, maxRollback := range []uint64{0, 3} {
+							b := bounds{sequenceBits: 2, timeBits: 2, base: uint64(from) << 2, firstUnit: lease[0], endUnit: lease[1], layoutEnd: 4}
+							b.ahead, b.lag, b.hold, b.maxRollback = ahead, lag, hold, maxRollback
 							if !yield(b) {
 								return
 							}
@@ -35,8 +35,8 @@ func reachable(b *bounds, next uint64) bool {
 	if next == b.base {
 		return true
 	}
-	newest := b.newest(next)
-	return next > b.base && newest >= b.first && newest < b.end
+	newest := b.newestUnit(next)
+	return next > b.base && newest >= b.firstUnit && newest < b.endUnit
 }
 
 // TestPlanExhaustively states what planAt promises, of every cursor, clock and policy.
@@ -62,48 +62,46 @@ func TestPlanExhaustively(t *testing.T) {
 			}
 		}
 	}
-	if plans < 1_000_000 {
-		t.Errorf("only %d plans", plans)
-	}
+	require.That(t, plans >= 1_000_000, "only %d plans", plans)
 }
 
 func planProblem(b *bounds, next, awaited uint64, now int64) string {
 	p, err := b.planAt(next, awaited, now)
 	c := b.candidate(next)
-	opened, newest := c.opened, b.newest(next)
+	opened, newest := c.opened, b.newestUnit(next)
 	if err != nil {
 		return refusalProblem(b, next, awaited, now, err)
 	}
-	unit := int64(p.start >> b.sequence & 3)
-	rollback := p.start >> (b.sequence + b.time)
+	unit := int64(p.first >> b.sequenceBits & 3)
+	rollback := p.first >> (b.sequenceBits + b.timeBits)
 	before := uint64(0)
 	if next != b.base {
-		before = (next - 1) >> (b.sequence + b.time)
+		before = (next - 1) >> (b.sequenceBits + b.timeBits)
 	}
 	behind := now - unit
 	counted := uint64(0)
 	switch {
 	case next == b.base:
 		counted = 1
-	case p.start>>b.sequence != (next-1)>>b.sequence:
+	case p.first>>b.sequenceBits != (next-1)>>b.sequenceBits:
 		counted = (next-1)&3 + 1
 	}
 	switch {
 	case p.count != counted:
 		return fmt.Sprintf("counts %d, want %d", p.count, counted)
-	case p.start < next:
+	case p.first < next:
 		return "goes back"
-	case p.left == 0 || (p.start+p.left)&3 != 0 || (p.start+p.left-1)>>b.sequence != p.start>>b.sequence:
-		return fmt.Sprintf("%d values from %d are not the rest of one unit", p.left, p.start)
+	case p.left == 0 || (p.first+p.left)&3 != 0 || (p.first+p.left-1)>>b.sequenceBits != p.first>>b.sequenceBits:
+		return fmt.Sprintf("%d values from %d are not the rest of one unit", p.left, p.first)
 	case rollback != before:
 		return fmt.Sprintf("rollback %d became %d", before, rollback)
-	case unit < b.first || unit >= b.end:
+	case unit < b.firstUnit || unit >= b.endUnit:
 		return fmt.Sprintf("unit %d is not in the lease", unit)
 	case behind < -b.ahead && (!opened || unit != newest || behind < -b.ahead-b.hold):
 		return fmt.Sprintf("unit %d is too far ahead of the clock", unit)
-	case behind > 0 && (behind > b.lag || p.start>>b.sequence >= awaited):
+	case behind > 0 && (behind > b.lag || p.first>>b.sequenceBits >= awaited):
 		return fmt.Sprintf("unit %d is too late", unit)
-	case behind > 0 && !opened && p.awaitedEnd != rollback<<b.time+uint64(now)+1:
+	case behind > 0 && !opened && p.awaitedEnd != rollback<<b.timeBits+uint64(now)+1:
 		return fmt.Sprintf("the units up to %d are not awaited, but those below %d", now, p.awaitedEnd)
 	}
 	return ""
@@ -112,18 +110,18 @@ func planProblem(b *bounds, next, awaited uint64, now int64) string {
 func refusalProblem(b *bounds, next, awaited uint64, now int64, err error) string {
 	c := b.candidate(next)
 	candidate, opened := c.unit, c.opened
-	newest := b.newest(next)
-	inLease := now < b.end && (now >= b.first || next != b.base)
+	newest := b.newestUnit(next)
+	inLease := now < b.endUnit && (now >= b.firstUnit || next != b.base)
 	ok := false
 	switch err {
 	case errEndOfLife:
-		ok = now >= b.life
+		ok = now >= b.layoutEnd
 	case errLeaseEnded:
-		ok = now >= b.end && now < b.life
+		ok = now >= b.endUnit && now < b.layoutEnd
 	case errLeaseNotStarted:
-		ok = now < b.first && next == b.base
+		ok = now < b.firstUnit && next == b.base
 	case errExhausted:
-		ok = inLease && !opened && candidate > now && newest <= now+b.ahead && (candidate > now+b.ahead || candidate >= b.end)
+		ok = inLease && !opened && candidate > now && newest <= now+b.ahead && (candidate > now+b.ahead || candidate >= b.endUnit)
 	case errClockBackward:
 		ok = inLease && newest > now+b.ahead && (!opened || newest > now+b.ahead+b.hold)
 	}
@@ -138,10 +136,10 @@ func refusalProblem(b *bounds, next, awaited uint64, now int64, err error) strin
 		return fmt.Sprintf("%v: due at %d", err, due)
 	}
 	switch _, then := b.planAt(next, awaited, due); {
-	case then == err && candidate < b.end:
+	case then == err && candidate < b.endUnit:
 		return fmt.Sprintf("%v: also when due, at %d", err, due)
-	case then == nil || then == errExhausted || candidate >= b.end:
-	case then == errLeaseEnded && due >= b.end, then == errEndOfLife && due >= b.life:
+	case then == nil || then == errExhausted || candidate >= b.endUnit:
+	case then == errLeaseEnded && due >= b.endUnit, then == errEndOfLife && due >= b.layoutEnd:
 	default:
 		return fmt.Sprintf("%v: when due, at %d: %v", err, due, then)
 	}
@@ -162,18 +160,15 @@ func TestStepBackExhaustively(t *testing.T) {
 			if next != b.base {
 				rollback = (next - 1) >> 4
 			}
-			for now := int64(-2); now < b.end; now++ {
+			for now := int64(-2); now < b.endUnit; now++ {
 				p, err := b.planStepBack(next, now)
-				if now < b.first || rollback >= b.steps {
-					if err != errClockBackward {
-						t.Fatalf("%+v: planStepBack(%d, %d): %v", b, next, now, err)
-					}
+				if now < b.firstUnit || rollback >= b.maxRollback {
+					require.Must(t, err == errClockBackward, "%+v: planStepBack(%d, %d): %v", b, next, now, err)
 					continue
 				}
-				want := plan{start: (rollback+1)<<4 | uint64(now)<<2, left: 4, count: b.uncounted(next) + 1}
-				if p != want || err != nil || p.start < next {
-					t.Fatalf("%+v: planStepBack(%d, %d) = %+v, %v, want %+v", b, next, now, p, err, want)
-				}
+				want := plan{first: (rollback+1)<<4 | uint64(now)<<2, left: 4, count: b.uncounted(next) + 1}
+				require.Must(t, p == want && err == nil && p.first >= next,
+					"%+v: planStepBack(%d, %d) = %+v, %v, want %+v", b, next, now, p, err, want)
 			}
 		}
 	}
@@ -181,11 +176,11 @@ func TestStepBackExhaustively(t *testing.T) {
 
 // What callers wait for, and the newest unit before a step back, only grow, whoever comes late.
 func TestCursorOnlyGrows(t *testing.T) {
-	b := bounds{sequence: 3, time: 20, first: 10, end: 100, life: 1 << 20, lag: 2, steps: 3}
-	c := newCursor(b, 10, new(atomic.Uint64))
+	b := bounds{sequenceBits: 3, timeBits: 20, base: 10 << 3, firstUnit: 10, endUnit: 100, layoutEnd: 1 << 20, lag: 2, maxRollback: 3}
+	c := newCursor(b, new(atomic.Uint64))
 	end := uint64(0)
 	for _, slot := range []uint64{5, 3, 5, 7, 6} {
-		again := c.awaitUnit(slot << b.sequence) // the slot before is used up
+		again := c.awaitUnit(slot << b.sequenceBits) // the slot before is used up
 		if want := slot <= end; again != want {
 			t.Errorf("awaitUnit of %d, with %d awaited: %v, want %v", slot, end, again, want)
 		}
@@ -193,14 +188,15 @@ func TestCursorOnlyGrows(t *testing.T) {
 		require.Equal(t, c.awaitedEnd.Load(), end, "awaitUnit of %d: awaited", slot)
 	}
 
-	unused := newCursor(b, 30, new(atomic.Uint64))
+	b.beginAt(30)
+	unused := newCursor(b, new(atomic.Uint64))
 	p, err := unused.planFresh(unused.bounds.base, 10)
-	if got := unused.latest(p.start + 1); got != 10 || err != nil {
+	if got := unused.latest(p.first + 1); got != 10 || err != nil {
 		t.Errorf("back before any unit was used: the last one used is %d, %v, want 10", got, err)
 	}
 	newest := int64(0)
 	for _, unit := range []int64{20, 12, 20, 30, 29} {
-		if _, err := c.planFresh(uint64(unit)<<b.sequence+1, 10); err != nil {
+		if _, err := c.planFresh(uint64(unit)<<b.sequenceBits+1, 10); err != nil {
 			t.Errorf("from unit %d back to 10: %v", unit, err)
 		}
 		newest = max(newest, unit)
@@ -210,9 +206,9 @@ func TestCursorOnlyGrows(t *testing.T) {
 
 // A plan that was made before another claim takes nothing, and counts nothing.
 func TestStalePlan(t *testing.T) {
-	b := bounds{sequence: 3, time: 20, base: 10 << 3, first: 10, end: 100, life: 1 << 20, lag: 2}
+	b := bounds{sequenceBits: 3, timeBits: 20, base: 10 << 3, firstUnit: 10, endUnit: 100, layoutEnd: 1 << 20, lag: 2}
 	var handedOut atomic.Uint64
-	c := newCursor(b, 10, &handedOut)
+	c := newCursor(b, &handedOut)
 	p, _ := b.planAt(b.base, 0, 40)
 	for _, want := range []uint64{8, 0} {
 		require.Equal(t, c.take(b.base, p, 8), want, "values taken")

@@ -7,14 +7,14 @@ import (
 
 // How leases follow one another in a generator is told in package handover.
 
-// Leases is for package lease, whose keepers hand over the leases that follow the first one. Other
+// Handover is for package lease, whose keepers hand over the leases that follow the first one. Other
 // modules can't make its argument.
-func (g *Generator) Leases(handover.Key) handover.Queue[randflake.Lease] {
+func (g *Generator) Handover(handover.Key) handover.Queue[randflake.Lease] {
 	g.load() // panics without a generator
 	return keeperView{&g.leases, g}
 }
 
-// A keeperView is a generator as its keeper sees it.
+// A keeperView implements handover.Queue for a generator.
 type keeperView struct {
 	*handover.Leases[term, *cursor]
 	g *Generator
@@ -28,6 +28,7 @@ func (v keeperView) Add(lease randflake.Lease) error {
 	return v.Leases.Add(added)
 }
 
+// Ready may put a pending lease in force, as a call for an ID would.
 func (v keeperView) Ready() error {
 	_, err := v.g.planAnew()
 	if err == nil && !v.Line.Empty() {
@@ -36,19 +37,27 @@ func (v keeperView) Ready() error {
 	return err
 }
 
-// A maker is a generator as its leases see it.
+var leaseErrors = handover.Errors{
+	Closed:     errClosed,
+	Copied:     errCopied,
+	Ended:      errLeaseEnded,
+	NotStarted: errLeaseNotStarted,
+}
+
+// A maker implements handover.Maker for a generator, whose methods these are not.
 type maker Generator
 
-func (m *maker) Span(t term) (first, end int64) { return t.bounds.first, t.bounds.end }
+func (m *maker) Span(t term) (first, end int64) { return t.bounds.firstUnit, t.bounds.endUnit }
 
-// Begin returns a cursor whose IDs begin after the newest unit used, or if the clock stepped back, at
-// its present unit.
+// Begin returns a cursor whose IDs begin after the newest unit used, unless the clock stepped back to
+// before it: then the first claim moves on from the lease's start to now.
 func (m *maker) Begin(t term, now int64) *cursor {
-	from := max(t.bounds.first, m.newestUnit+1)
-	if now+t.bounds.ahead < m.newestUnit { // the clock stepped back: the first claim moves on to now
-		from = t.bounds.first
+	b := t.bounds
+	steppedBack := now+b.ahead < m.newestUnit
+	if !steppedBack {
+		b.beginAt(m.newestUnit + 1)
 	}
-	return newCursor(t.bounds, from, &m.leases.Made)
+	return newCursor(b, &m.leases.Made)
 }
 
 func (m *maker) End(c *cursor) (over *cursor, used bool) {
@@ -58,12 +67,12 @@ func (m *maker) End(c *cursor) (over *cursor, used bool) {
 	}
 	latest := m.layout.start(c.latest(next))
 	m.lastSecond = max(m.lastSecond, latest.Unix())
-	m.newestUnit = c.bounds.newest(next)
+	m.newestUnit = c.bounds.newestUnit(next)
 	return c, true
 }
 
-// follow switches to a pending lease, as that of st refused with err at unit now. nil means: try
-// again. Otherwise follow returns what callers get.
+// follow is called when st refused with err at unit now. It puts a pending lease in force if there is
+// one for now. It returns nil if another try may succeed, and otherwise the error that callers get.
 func (g *Generator) follow(st *state, now int64, err error) error {
 	switch {
 	case st.Dropped:
@@ -73,22 +82,13 @@ func (g *Generator) follow(st *state, now int64, err error) error {
 	case err == errExhausted && g.load() == st:
 		return err // the next unit brings new IDs, under the same lease
 	}
-	if g.leases.Follow(st, now) {
-		return nil
-	}
-	if err == errLeaseEnded {
-		_, later := g.leases.Next(now)
-		if later {
-			return errLeaseNotStarted
-		}
-	}
-	return err
+	return g.leases.Follow(st, now, err)
 }
 
-// begins returns the next unit at which a lease begins, that in force or a pending one; or a past one
-// if that in force has begun since it refused.
+// begins returns the next unit at which a lease begins: the one in force, or a pending one. The unit
+// is in the past if the lease in force has begun since it refused.
 func (g *Generator) begins(now int64) int64 {
-	inForce := g.load().Work.bounds.first
+	inForce := g.load().Work.bounds.firstUnit
 	pending, ok := g.leases.Next(now)
 	switch {
 	case ok && inForce > now:

@@ -29,10 +29,9 @@ type Generator struct {
 	layout   *Layout
 	settings settings
 
-	// Of the leases that are over: the newest unit used since the clock was last seen to step back, or
-	// noUnit, and the newest second, or 0.
-	newestUnit int64
-	lastSecond int64
+	// Of the leases that are over:
+	newestUnit int64 // the newest one used since the clock was last seen to step back, or noUnit
+	lastSecond int64 // the newest one in any ID, or 0
 
 	leases handover.Leases[term, *cursor]
 }
@@ -43,8 +42,7 @@ type state = handover.State[term, *cursor]
 // noUnit is before all units: none was used.
 const noUnit = math.MinInt64
 
-// A term is a lease in the generator's terms. The base of its bounds has no meaning: newCursor sets
-// it.
+// A term is a lease in the generator's terms.
 type term struct {
 	static uint64 // the bits that all IDs have in common
 	bounds bounds
@@ -97,9 +95,8 @@ func newGenerator(layout *Layout, lease randflake.Lease, settings settings) (*Ge
 	if err != nil {
 		return nil, err
 	}
-	first := newCursor(t.bounds, t.bounds.first, &g.leases.Made)
-	errs := handover.Errors{Closed: errClosed, Copied: errCopied}
-	g.leases.Start((*maker)(g), errs, queue.New("snowflake"), t, first)
+	first := newCursor(t.bounds, &g.leases.Made)
+	g.leases.Start((*maker)(g), leaseErrors, queue.New("snowflake"), t, first)
 	return g, nil
 }
 
@@ -124,17 +121,17 @@ func (g *Generator) termOf(lease randflake.Lease) (term, error) {
 func (g *Generator) Generate() (ID, error) {
 	id, _, err := g.claim(1, notInLine)
 	if err != nil {
-		return 0, g.leases.Refused(err, false)
+		return 0, g.leases.Tell(err)
 	}
 	return id, nil
 }
 
-// A place says where the caller of claim stands.
+// A place says whether the caller of claim waits in line.
 type place int
 
 const (
-	notInLine   place = iota // gets nothing while others wait in line
-	firstInLine              // others wait behind it, if at all
+	notInLine   place = iota // it gets nothing while others wait
+	firstInLine              // it is this caller's turn
 )
 
 // mustQueue reports whether a caller gets nothing now, as others wait in line.
@@ -152,7 +149,7 @@ func (g *Generator) claim(n uint64, caller place) (ID, uint64, error) {
 		return g.claimSlowly(n, caller)
 	}
 	ms, _ := g.settings.clock.Now()
-	now := g.layout.unitAt(ms) // not read anew below: it may be late anyway
+	now := g.layout.unitAt(ms) // for each round of the loop: it may be late anyway
 	for {
 		next := st.Work.next.Load()
 		p, err := st.Work.bounds.planAt(next, st.Work.awaitedEnd.Load(), now)
@@ -164,7 +161,7 @@ func (g *Generator) claim(n uint64, caller place) (ID, uint64, error) {
 			if st.Machine.Stale() { // asked last: a copy that was made meanwhile may have the same IDs
 				return 0, 0, errCopied
 			}
-			return g.layout.id(st.Lease.static, p.start), taken, nil
+			return g.layout.id(st.Lease.static, p.first), taken, nil
 		}
 		st = g.load() // another claim was faster, or another lease is in force
 	}
@@ -186,7 +183,7 @@ func (g *Generator) claimSlowly(n uint64, caller place) (ID, uint64, error) {
 			if o.st.Machine.Stale() {
 				return 0, 0, errCopied
 			}
-			return g.layout.id(o.st.Lease.static, o.plan.start), taken, nil
+			return g.layout.id(o.st.Lease.static, o.plan.first), taken, nil
 		}
 	}
 }
@@ -227,7 +224,7 @@ func (g *Generator) planAnew() (offer, error) {
 // is one of Generate's errors and says why n < len(dst). Fill never waits.
 func (g *Generator) Fill(dst []ID) (n int, err error) {
 	n, err = g.fill(dst, notInLine)
-	return n, g.leases.Refused(err, false)
+	return n, g.leases.Tell(err)
 }
 
 // fill is Fill for a caller in any place, but does not report a refusal.

@@ -14,8 +14,8 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/internal/handover"
-	"github.com/randflake/randflake/internal/testing/idtest"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/idtest"
+	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/internal/vmgen"
 	"github.com/randflake/randflake/lease"
 )
@@ -73,7 +73,7 @@ func (b *bench) step(ms int64) { b.clock.ms.Add(ms) }
 // add hands over leases; the zero one drops all.
 func (b *bench) add(leases ...randflake.Lease) {
 	b.Helper()
-	queue := b.Leases(handover.Key{})
+	queue := b.Handover(handover.Key{})
 	for _, lease := range leases {
 		if lease == (randflake.Lease{}) {
 			queue.Drop()
@@ -93,7 +93,7 @@ func (b *bench) count() uint64 {
 	return b.leases.Made.Load() + st.Work.bounds.uncounted(next)
 }
 
-func (b *bench) ready() error { return b.Leases(handover.Key{}).Ready() }
+func (b *bench) ready() error { return b.Handover(handover.Key{}).Ready() }
 
 // want makes n IDs and checks that they are new and carry a time ms after the start of the clock, a
 // second after testStart. Ready foretells each, and makes none. It returns the fields of the last.
@@ -173,9 +173,8 @@ func TestUnitsBeginInTheLease(t *testing.T) {
 					if err == nil {
 						p, _ := l.Inspect(id)
 						lease := leases[p.Static["worker"]]
-						if p.Time.Before(lease.Start) || !p.Time.Before(lease.End) {
-							t.Fatalf("%v: an ID of %v, outside the lease", p.Static, p.Time)
-						}
+						require.Must(t, !p.Time.Before(lease.Start) && p.Time.Before(lease.End),
+							"%v: an ID of %v, outside the lease", p.Static, p.Time)
 						last = p.Time
 					}
 					passed := b.clock.now().Sub(begin)
@@ -274,9 +273,7 @@ func TestLeasesAndClock(t *testing.T) {
 				}
 				newest = max(newest, step.made)
 			}
-			if t.Failed() {
-				t.Fatalf("%s, step %d", policy, i)
-			}
+			require.Must(t, !t.Failed(), "%s, step %d", policy, i)
 		}
 		if last, err := b.Close(); last.Unix() != testStart+newest/1000 || err != nil {
 			t.Errorf("%s: Close = %v, %v", policy, last, err)
@@ -338,9 +335,7 @@ func TestOrderAcrossLeases(t *testing.T) {
 // above checks that the last ID is above an earlier one.
 func (b *bench) above(earlier ID) {
 	b.Helper()
-	if b.last <= earlier {
-		b.Errorf("%d after %d", b.last, earlier)
-	}
+	require.That(b, b.last > earlier, "%d after %d", b.last, earlier)
 }
 
 // A lease that was not used leaves the first unit to the next one.
@@ -394,9 +389,7 @@ func TestMadeMeanwhile(t *testing.T) {
 		if id, err := g.Generate(); id <= meanwhile || meanwhile <= ids[7] || err != nil {
 			t.Errorf("reading %d: %d, %v, after %d and %d", at, id, err, ids[7], meanwhile)
 		}
-		if reads <= at {
-			t.Errorf("the clock was read %d times, want more than %d", reads, at)
-		}
+		require.That(t, reads > at, "the clock was read %d times, want more than %d", reads, at)
 	}
 }
 
@@ -436,9 +429,7 @@ func TestRandomStart(t *testing.T) {
 	for range 4000 {
 		b.step(1)
 		id, err := b.Generate()
-		if err != nil || id <= b.last {
-			t.Fatalf("%d after %d, %v", id, b.last, err)
-		}
+		require.Must(t, err == nil && id > b.last, "%d after %d, %v", id, b.last, err)
 		shards[id%16]++
 		b.last = id
 	}
@@ -455,9 +446,8 @@ func TestRandomStart(t *testing.T) {
 		if first.Sequence >= 1024 || ids[0] <= b.last {
 			t.Errorf("the first ID has sequence %d, and is %d after %d", first.Sequence, ids[0], b.last)
 		}
-		if uint64(n) != 4096-first.Sequence || err != errExhausted {
-			t.Errorf("%d IDs from sequence %d, %v", n, first.Sequence, err)
-		}
+		require.That(t, uint64(n) == 4096-first.Sequence && err == errExhausted,
+			"%d IDs from sequence %d, %v", n, first.Sequence, err)
 		b.last = ids[n-1]
 	}
 }
@@ -518,9 +508,8 @@ func TestNewRefuses(t *testing.T) {
 		{small, whole, Pin("datacenter", 4), errInvalidOption, "at most 3"},
 	} {
 		g, err := New(tt.layout, tt.lease, tt.option)
-		if g != nil || !errors.Is(err, tt.kind) || !strings.Contains(err.Error(), tt.says) {
-			t.Errorf("%v: want %v that says %q", err, tt.kind, tt.says)
-		}
+		require.That(t, g == nil && errors.Is(err, tt.kind) && strings.Contains(err.Error(), tt.says),
+			"%v: want %v that says %q", err, tt.kind, tt.says)
 	}
 	require.Refuses(t, errInvalidOption, "pinned twice")(New(small, whole, Pin("worker", 1), Pin("worker", 1)))
 }
@@ -535,7 +524,7 @@ func TestNoGenerator(t *testing.T) {
 			"FillWait": func() { g.FillWait(t.Context(), make([]ID, 1)) },
 			"Close":    func() { g.Close() },
 			"Lease":    func() { g.Lease() },
-			"Leases":   func() { g.Leases(handover.Key{}) },
+			"Handover": func() { g.Handover(handover.Key{}) },
 			"Layout":   func() { g.Layout() },
 		})
 	}
@@ -574,10 +563,8 @@ func TestClose(t *testing.T) {
 	b.refuses(errClosed)
 	_, wait := b.Wait(t.Context())
 	_, fill := b.Fill(make([]ID, 2))
-	for _, err := range []error{wait, fill, b.Leases(handover.Key{}).Add(testLease(3, 0, 60))} {
-		if err != errClosed {
-			t.Errorf("%v, want errClosed", err)
-		}
+	for _, err := range []error{wait, fill, b.Handover(handover.Key{}).Add(testLease(3, 0, 60))} {
+		require.That(t, err == errClosed, "%v, want errClosed", err)
 	}
 	unused := newBench(t)
 	for _, want := range []error{nil, errClosed} {
@@ -648,9 +635,7 @@ func copyDuring(t *testing.T, call func(b *bench) (n int, err error), reading, u
 	if err != errCopied && !foundOutBefore {
 		t.Errorf("%v, want errCopied", err)
 	}
-	if n > 0 {
-		t.Errorf("%d IDs", n)
-	}
+	require.That(t, n <= 0, "%d IDs", n)
 }
 
 // A copy goes on after it dropped the original's leases: more of them are of no use to it.
@@ -687,7 +672,7 @@ func TestPin(t *testing.T) {
 	if p := b.want(1, 0); p.Static["datacenter"] != 3 || p.Static["worker"] != 5 {
 		t.Errorf("%+v, want worker 5 of datacenter 3", p)
 	}
-	require.ErrorIs(t, b.Leases(handover.Key{}).Add(testLease(32, 0, 60)), errInvalidLease, "worker 32 of a pinned datacenter")
+	require.ErrorIs(t, b.Handover(handover.Key{}).Add(testLease(32, 0, 60)), errInvalidLease, "worker 32 of a pinned datacenter")
 	b = newBenchFor(t, smallLayout(t), testLease(2, 0, 60), Pin("worker", 31))
 	if p := b.want(1, 0); p.Static["datacenter"] != 2 || p.Static["worker"] != 31 {
 		t.Errorf("%+v, want worker 31 of datacenter 2", p)
@@ -709,9 +694,7 @@ func TestOnRefusal(t *testing.T) {
 	b.Close()
 	b.refuses(errClosed)
 	want := []error{errExhausted, errExhausted, errClockBackward, errLeaseEnded, errClosed}
-	if !slices.Equal(told, want) {
-		t.Errorf("told of %q, want %q", told, want)
-	}
+	require.That(t, slices.Equal(told, want), "told of %q, want %q", told, want)
 }
 
 // The policies, with a clock that stands still unless it is told to go on.

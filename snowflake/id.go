@@ -13,8 +13,8 @@ import (
 )
 
 // An ID is an identifier of up to 64 bits that sorts by time, as it begins with the bits of the
-// time. In layouts of 63 bits or fewer, which are all presets but discord and tsid, it fits an int64
-// and is never negative. Its text form is decimal, with 1 to 20 digits.
+// time. In layouts of 63 bits or fewer, as most presets are, it fits an int64 and is never negative.
+// Its text form is decimal, with 1 to 20 digits.
 //
 // To read the fields of an ID, you need its [Layout].
 type ID uint64

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/randflake/randflake/internal/testing/idtest"
+	"github.com/randflake/randflake/internal/test/idtest"
 )
 
 func kind() idtest.Forms[ID] {

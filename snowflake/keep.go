@@ -17,9 +17,9 @@ import (
 // randflake.ErrClockBackward, and continues as another worker of the same window as soon as the
 // keeper has taken that number.
 //
-// The nodes of the space are the worker numbers, which fill the static parts that are not pinned. So make a
-// space with as many nodes as these have room for; with more of them Keep returns an error that wraps
-// ErrInvalidLayout:
+// The nodes of the space are the worker numbers, which fill the static parts that are not pinned. So
+// make a space with as many nodes as these have room for; with more of them Keep returns an error
+// that wraps ErrInvalidLayout:
 //
 //	lease.Create(ctx, engine, lease.Config{Limits: lease.Limits{Nodes: 1024}, New: true})
 //
@@ -33,9 +33,10 @@ import (
 // of lease.Keep.
 //
 // All IDs that must differ from each other need the same space, because two spaces may grant the
-// same worker number, unless each has a part of them: see lease.Config. All their keepers must also pin the same parts, to any values: with 5 bits
-// each, worker 3 of datacenter 1 is number 35 if the datacenter is not pinned, and 3 if it is.
-// Several layouts may safely share a space, but then they share its numbers.
+// same worker number, unless each has a part of them: see lease.Config. All their keepers must also
+// pin the same parts, to any values: with 5 bits each, worker 3 of datacenter 1 is number 35 if the
+// datacenter is not pinned, and 3 if it is. Several layouts may safely share a space, but then they
+// share its numbers.
 func Keep(ctx context.Context, source lease.Source, layout *Layout, options ...Option) (*lease.Keeper[*Generator], error) {
 	set, err := newSettings(layout, options)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leasetest"
 	"github.com/randflake/randflake/snowflake"
@@ -217,7 +217,5 @@ func TestKeepIsUnique(t *testing.T) {
 			total += len(made)
 		})
 	}
-	if total < 10_000 || taken < 100 {
-		t.Errorf("%d IDs, %d leases, want more", total, taken)
-	}
+	require.That(t, total >= 10_000 && taken >= 100, "%d IDs, %d leases, want more", total, taken)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"reflect"
 	"slices"
 	"strconv"
@@ -13,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 )
 
 var epoch2025 = time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -81,9 +82,8 @@ func TestParseLayoutRefuses(t *testing.T) {
 func refusesLayout(t *testing.T, text, says string) {
 	t.Helper()
 	l, err := ParseLayout(text)
-	if l != nil || !errors.Is(err, ErrInvalidLayout) || !strings.Contains(err.Error(), says) {
-		t.Errorf("ParseLayout(%.200q) = %v, %v, want ErrInvalidLayout that says %q", text, l, err, says)
-	}
+	require.That(t, l == nil && errors.Is(err, ErrInvalidLayout) && strings.Contains(err.Error(), says),
+		"ParseLayout(%.200q) = %v, %v, want ErrInvalidLayout that says %q", text, l, err, says)
 }
 
 // The last unit of a layout ends in the year 9999 at the latest.
@@ -106,20 +106,30 @@ func TestLastMillisecond(t *testing.T) {
 }
 
 func TestPresets(t *testing.T) {
+	page, err := os.ReadFile("../docs/layouts.md")
+	require.NoError(t, err)
 	bits := map[string]int{"discord": 64, "tsid": 64, "javascript53": 53, "yitter": 53}
 	for _, l := range Presets() {
 		require.Gives(t, l, "ParseLayout(%q)", l.Name())(ParseLayout(l.Name()))
 		if want := cmp.Or(bits[l.Name()], 63); l.bits() != want {
 			t.Errorf("%v: %d bits, want %d", l, l.bits(), want)
 		}
+		require.That(t, strings.Contains(string(page), rowOf(l)), "docs/layouts.md has no row that begins with%s", rowOf(l))
 	}
 	for _, name := range []string{"", "Twitter", "twitter ", "worker15"} {
 		refusesLayout(t, name, "discord") // and the other presets
 	}
 	Presets()[0] = nil
-	if slices.Contains(Presets(), nil) {
-		t.Error("a caller can change the presets")
-	}
+	require.That(t, !slices.Contains(Presets(), nil), "a caller can change the presets")
+}
+
+// rowOf returns the row of a preset in docs/layouts.md, but for the last column: IDs a second, or why they can't be told.
+func rowOf(l *Layout) string {
+	text := strings.TrimPrefix(l.String(), l.Name()+": ") // PARTS; 1ms since EPOCH
+	parts, _, _ := strings.Cut(text, "; 1ms since ")
+	parts, _, _ = strings.Cut(strings.Replace(parts, "; ", "; unit ", 1), " since ")
+	epoch := strings.TrimSuffix(l.Epoch().Format("2006-01-02 15:04:05.999"), " 00:00:00")
+	return fmt.Sprintf("\n| %s | %s | %s | %s | ", l.Name(), parts, epoch, l.Expires().Format(time.DateOnly))
 }
 
 func TestFieldsRefused(t *testing.T) {
@@ -138,14 +148,11 @@ func TestFieldsRefused(t *testing.T) {
 		"sequence":                     static("sequence", 1),
 	} {
 		id, err := l.Compose(fields)
-		if id != 0 || !errors.Is(err, errInvalidID) || !strings.Contains(err.Error(), says) {
-			t.Errorf("%d, %v, want errInvalidID that says %q", id, err, says)
-		}
+		require.That(t, id == 0 && errors.Is(err, errInvalidID) && strings.Contains(err.Error(), says),
+			"%d, %v, want errInvalidID that says %q", id, err, says)
 		require.Equal(t, errors.Is(err, errEndOfLife), (says == "ends at"), "%v: errEndOfLife is for times after the end", err)
 	}
-	if id, err := l.Compose(Fields{Time: l.Expires().Add(-1)}); err != nil || id != ID(1<<41-1)<<22 {
-		t.Errorf("the last moment, rounded down: %d, %v", id, err)
-	}
+	require.Gives(t, ID(1<<41-1)<<22, "the last moment, rounded down")(l.Compose(Fields{Time: l.Expires().Add(-1)}))
 	for _, l := range []*Layout{Twitter(), javaScript53} {
 		highest := ID(1)<<l.bits() - 1
 		if _, err := l.Inspect(highest); err != nil {
@@ -276,11 +283,10 @@ func TestParseLayout(t *testing.T) {
 	}
 	l.Parts()[1].Bits = 7 // which changes no layout
 	require.Equal(t, l.String(), text, "String")
+	require.Done(t)(ParseLayout(example))
 	for _, l := range append(Presets(), l) {
 		read, err := ParseLayout(l.String())
-		if err != nil || !reflect.DeepEqual(read, l) {
-			t.Errorf("%s read as %s, %v", l, read, err)
-		}
+		require.That(t, err == nil && reflect.DeepEqual(read, l), "%s read as %s, %v", l, read, err)
 	}
 }
 
@@ -306,14 +312,12 @@ func TestRangesExhaustively(t *testing.T) {
 				}
 				first, last, err := l.Range(from, to)
 				if len(within) == 0 {
-					if first != 0 || last != 0 || !errors.Is(err, errInvalidID) {
-						t.Fatalf("%v: from %v to %v: %d, %d, %v, want errInvalidID", l, from, to, first, last, err)
-					}
+					require.Must(t, first == 0 && last == 0 && errors.Is(err, errInvalidID),
+						"%v: from %v to %v: %d, %d, %v, want errInvalidID", l, from, to, first, last, err)
 					continue
 				}
-				if first != within[0] || last != within[len(within)-1] || err != nil {
-					t.Fatalf("%v: from %v to %v: %d, %d, %v, want %v", l, from, to, first, last, err, within)
-				}
+				require.Must(t, first == within[0] && last == within[len(within)-1] && err == nil,
+					"%v: from %v to %v: %d, %d, %v, want %v", l, from, to, first, last, err, within)
 			}
 		}
 		require.Refuses(t, errEndOfLife, "%v: first at the end", l)(l.first(l.Expires()))

@@ -64,8 +64,8 @@ func (l *Layout) place(parts []Part) error {
 		}
 	}
 	slices.Reverse(l.statics)
-	if own := l.time.bits + l.rollback.bits + l.sequence.bits; own == maxBits {
-		return fmt.Errorf("%w: %s: %d bits without a static part: want at most %d", ErrInvalidLayout, textOf(parts), own, maxBits-1)
+	if len(l.statics) == 0 && shift == maxBits {
+		return fmt.Errorf("%w: %s: %d bits without a static part: want at most %d", ErrInvalidLayout, textOf(parts), shift, maxBits-1)
 	}
 	return nil
 }
@@ -110,67 +110,4 @@ func isName(s string) bool {
 		}
 	}
 	return s != ""
-}
-
-// A pin fixes the value of a static part.
-type pin struct {
-	name  string
-	value uint64
-}
-
-// staticBits returns the bits that all IDs of a worker have in common, in their places, and the
-// number of possible workers. The static parts that are not pinned, taken together from high to low, hold
-// the worker number: with 5 bits each for datacenter and worker, number 33 is worker 1 in
-// datacenter 1.
-//
-// If the layout can't hold a pin, the error wraps randflake.ErrInvalidOption. If it can't hold the worker
-// number, the error wraps randflake.ErrInvalidLease, since the number comes from a lease.
-func (l *Layout) staticBits(worker uint64, pinned []pin) (bits, workers uint64, err error) {
-	pins := make(map[string]uint64, len(pinned))
-	for _, p := range pinned {
-		if _, twice := pins[p.name]; twice {
-			return 0, 0, fmt.Errorf("%w: pinned part %s: given twice: want one value", errInvalidOption, p.name)
-		}
-		pins[p.name] = p.value
-	}
-	if err := l.checkStatic(pins, errInvalidOption); err != nil {
-		return 0, 0, err
-	}
-	workers = 1
-	rest := worker
-	for i := len(l.statics) - 1; i >= 0; i-- {
-		s := l.statics[i]
-		value, ok := pins[s.name]
-		if !ok {
-			value = rest & s.max()
-			rest >>= s.bits
-			workers <<= s.bits
-		}
-		bits |= value << s.shift
-	}
-	if rest != 0 {
-		return 0, 0, fmt.Errorf("%w: worker %d: want at most %d, which the static parts of layout %s that are not pinned can hold",
-			errInvalidLease, worker, workers-1, l.name)
-	}
-	return bits, workers, nil
-}
-
-// checkStatic returns an error that wraps kind if values names a static part that the layout
-// doesn't have, or if a part can't hold its value.
-func (l *Layout) checkStatic(values map[string]uint64, kind error) error {
-	known := 0
-	for _, s := range l.statics {
-		value, ok := values[s.name]
-		if !ok {
-			continue
-		}
-		known++
-		if value > s.max() {
-			return fmt.Errorf("%w: %s %d: want at most %d", kind, s.name, value, s.max())
-		}
-	}
-	if known == len(values) {
-		return nil
-	}
-	return fmt.Errorf("%w: static parts %v: want those of layout %s", kind, values, l)
 }

@@ -4,71 +4,71 @@ import "hash/maphash"
 
 // The rules by which a cursor hands out values.
 //
-// The candidate is the unit that contains next. It is opened if a value of it is claimed already. A
-// unit is used up when its last value is claimed: next is then the first value of the unit after
-// it, which is the new candidate, not opened. So the newest unit used is the candidate if that is
-// opened, and otherwise the one before it. (RandomStart changes only with which value a unit opens.)
+// The candidate is the unit that contains next. It is opened if a value of it is claimed. A unit is
+// used up when its last value is claimed: next is then the first value of the unit after it, which
+// is the new candidate, not opened. (RandomStart changes only with which value a unit opens.)
 //
-// Timers are late, so a unit for which callers wait may be used up after its time: it is awaited.
-// The candidate is awaited if the unit before it was used up and callers wait. The units that pass
-// until it is opened are then awaited, too.
+// Timers are late. So when callers wait because a unit is used up, the next one is awaited: it may
+// be used up after its time. The units that pass until it is opened are then awaited, too.
 //
-// How far candidate and clock may be apart, in whole units:
+//	the clock is                                  a claim gets                  by
+//	------------                                  ------------                  --
+//	in an opened candidate                        the rest of it                rest
+//	before it by at most ahead + hold             the rest of it                rest
+//	in a candidate that is not opened             all of it                     planDue
+//	past an awaited one by at most lag            all, or the rest of it        planDue
+//	past it otherwise                             all of the clock's unit       planDue
+//	before a candidate that is not opened
+//	  by at most ahead                            all of it                     planEarly
+//	  by one more, or the lease ends before it    errExhausted                  planEarly
+//	before a candidate by more                    errClockBackward              planEarly
+//	  with StepBack and a higher rollback         the clock's unit with that    planStepBack
 //
-//   - ahead is how far ahead of the clock a unit may be used: RunAhead's limit, rounded down, or 0.
-//   - hold is how far the clock may step back while an opened candidate stays: 10 seconds, rounded
-//     up, or 0 with StepBack.
-//   - lag is how far the clock may be past an awaited candidate that is used up: 20 ms, rounded
-//     down, but at least one unit.
+// The rest of the candidate is lost when a claim gets the clock's unit. errExhausted says that all
+// units that may be used at present are used up.
 //
-// Which values a claim gets depends on where the clock is:
+// bounds has ahead, hold and lag. A claim gets no values outside of the lease's units.
 //
-//   - In the candidate: the candidate's next ones.
-//   - Past an awaited candidate, by at most lag: the candidate's next ones.
-//   - Past any other candidate: the first ones of the clock's unit. The rest of the candidate is
-//     lost.
-//   - Before an opened candidate, by at most ahead + hold: the candidate's next ones.
-//   - Before a candidate that is not opened, by at most ahead: its first ones. If it is by one unit
-//     more, or the lease ends before the candidate: errExhausted, as all units that may be used at
-//     present are used up.
-//   - Before the candidate by more: the clock stepped back. The error is errClockBackward. With
-//     StepBack, if the clock is in the lease and there is a higher rollback, the claim instead gets
-//     the first values of the clock's unit with that. They are higher than all values before.
+// A claim asks planAt with the cached clock. If it is refused it asks planFresh (cursor.go), with a
+// clock that was read anew: that may also step back. A call that waits asks due.
 //
-// A claim gets no values outside of the lease's units. An error counts only if the clock was read
-// after next: an old reading can look like a step back.
+// An error counts only if the clock was read after next. If the clock does not step back, no used
+// unit is more than ahead units later than a reading of the clock. So a step back is proved by a
+// reading that was begun after next was loaded, and that is more than ahead units before the newest
+// unit used. An older reading proves nothing: callers ignore its errors.
 
 // A plan says which values a claim may take. (With more than four fields the compiler would keep it
 // in memory.)
 type plan struct {
-	start, left uint64 // the first value, and how many there are from it to the end of its unit
+	first, left uint64 // the first value, and how many there are from it to the end of its unit
 	awaitedEnd  uint64 // what to raise cursor.awaitedEnd to, or 0
 	count       uint64 // what to add to the count of IDs, if the plan opens a unit
 }
 
 // A candidate is the unit from which the next value may come.
 type candidate struct {
-	rollback uint64 // the slot of that rollback's unit 0
+	zeroSlot uint64 // that of unit 0 with the candidate's rollback
 	unit     int64
 	opened   bool // the newest value is in this unit
 }
 
 // slot returns the candidate's slot, which all its values have in common.
-func (c candidate) slot() uint64 { return c.rollback + uint64(c.unit) }
+func (c candidate) slot() uint64 { return c.zeroSlot + uint64(c.unit) }
 
 // candidate returns the candidate of a cursor at next.
 func (b *bounds) candidate(next uint64) candidate {
 	if next == b.base {
-		return candidate{unit: int64(b.base >> b.sequence)}
+		return candidate{unit: int64(b.base >> b.sequenceBits)}
 	}
-	// A shift takes twice as long if its count may be 64 or more, hence the &63.
-	slot := (next - 1) >> (b.sequence & 63)
-	unit := int64(slot & (1<<(b.time&63) - 1))
-	rollback := slot - uint64(unit)
-	if next&(1<<(b.sequence&63)-1) == 0 { // the unit of next-1 is used up
-		return candidate{rollback: rollback, unit: unit + 1}
+	// A shift takes twice as long if its count may be 64 or more, hence the &63 here and in rest. The
+	// other shifts are rare.
+	slot := (next - 1) >> (b.sequenceBits & 63)
+	unit := int64(slot & (1<<(b.timeBits&63) - 1))
+	zeroSlot := slot - uint64(unit)
+	if next&(1<<(b.sequenceBits&63)-1) == 0 { // the unit of next-1 is used up
+		return candidate{zeroSlot: zeroSlot, unit: unit + 1}
 	}
-	return candidate{rollback: rollback, unit: unit, opened: true}
+	return candidate{zeroSlot: zeroSlot, unit: unit, opened: true}
 }
 
 // uncounted returns how many of the values claimed cursor.made lacks: those of the newest unit
@@ -77,22 +77,23 @@ func (b *bounds) uncounted(next uint64) uint64 {
 	if next == b.base {
 		return 0
 	}
-	newest := next - 1
-	return newest - b.start(newest>>b.sequence)
+	newestValue := next - 1
+	return newestValue - b.firstValue(newestValue>>b.sequenceBits)
 }
 
-// start returns the first value of a slot. With RandomStart that is in the lowest quarter.
-func (b *bounds) start(slot uint64) uint64 {
-	first := slot << b.sequence
+// firstValue returns the first value of a slot. With RandomStart that is in the lowest quarter.
+func (b *bounds) firstValue(slot uint64) uint64 {
+	first := slot << b.sequenceBits
 	if b.random != (maphash.Seed{}) {
-		first += maphash.Comparable(b.random, slot) % max(uint64(1)<<b.sequence/4, 1)
+		size := uint64(1) << b.sequenceBits
+		first += maphash.Comparable(b.random, slot) % max(size/4, 1)
 	}
 	return first
 }
 
-// newest returns the newest unit used, or if there is none, the unit before the first one that may
-// be used.
-func (b *bounds) newest(next uint64) int64 {
+// newestUnit returns the newest unit used, or if there is none, the unit before the first one that
+// may be used.
+func (b *bounds) newestUnit(next uint64) int64 {
 	c := b.candidate(next)
 	if c.opened {
 		return c.unit
@@ -106,7 +107,7 @@ func (b *bounds) planAt(next, awaitedEnd uint64, now int64) (plan, error) {
 	switch {
 	case next == frozen:
 		return plan{}, errFrozen
-	case now >= b.end, now < b.first && next == b.base: // if a unit was used, an early clock stepped back
+	case now >= b.endUnit, now < b.firstUnit && next == b.base: // of a used cursor such a clock stepped back
 		return plan{}, b.outside(now)
 	}
 	c := b.candidate(next)
@@ -122,9 +123,9 @@ func (b *bounds) planAt(next, awaitedEnd uint64, now int64) (plan, error) {
 // outside returns why no ID can be made under the lease at now, whatever was made before.
 func (b *bounds) outside(now int64) error {
 	switch {
-	case now >= b.life: // the lease has ended then, too
+	case now >= b.layoutEnd: // the lease has ended then, too
 		return errEndOfLife
-	case now >= b.end:
+	case now >= b.endUnit:
 		return errLeaseEnded
 	}
 	return errLeaseNotStarted
@@ -132,23 +133,22 @@ func (b *bounds) outside(now int64) error {
 
 // rest returns a plan for the values that are left of an opened candidate.
 func (b *bounds) rest(c candidate, next uint64) plan {
-	return plan{start: next, left: (c.slot()+1)<<(b.sequence&63) - next}
+	return plan{first: next, left: (c.slot()+1)<<(b.sequenceBits&63) - next}
 }
 
 // open returns a plan for the values of a slot that has none yet.
 func (b *bounds) open(slot, next uint64) plan {
-	start := b.start(slot)
+	first := b.firstValue(slot)
 	return plan{
-		start: start,
-		left:  (slot+1)<<b.sequence - start,
+		first: first,
+		left:  (slot+1)<<b.sequenceBits - first,
 		count: b.uncounted(next) + 1, // the last unit's, and this one's first
 	}
 }
 
-// planDue is planAt for a clock that has reached the candidate. If the candidate is awaited and it is
-// not too late, it is used up. Otherwise the plan moves on to the clock's unit.
+// planDue is planAt for a clock that is past the candidate, or in one that is not opened.
 func (b *bounds) planDue(c candidate, next, awaitedEnd uint64, now int64) plan {
-	clockSlot := c.rollback + uint64(now)
+	clockSlot := c.zeroSlot + uint64(now)
 	awaited := c.slot() < awaitedEnd
 	switch {
 	case !awaited, now-c.unit > b.lag:
@@ -161,20 +161,14 @@ func (b *bounds) planDue(c candidate, next, awaitedEnd uint64, now int64) plan {
 	return p
 }
 
-// planEarly is planAt for a clock that is behind the candidate, if the candidate is not opened or is
-// too far ahead.
-//
-// That alone does not mean that the clock stepped back. If it doesn't step back, no used unit is
-// more than ahead units later than a reading of the clock. So a step back is proved only by a
-// reading that was begun after next was loaded, and that is more than ahead units before the newest
-// unit used. (An old reading proves nothing, which is why callers ignore errors unless they have a
-// new reading.)
+// planEarly is planAt for a clock that is before the candidate, if that is not opened or is too far
+// ahead.
 func (b *bounds) planEarly(c candidate, next uint64, now int64) (plan, error) {
 	beyond := c.unit - now - b.ahead // how far the candidate is beyond the units that may be used
 	switch {
 	case c.opened, beyond > 1: // the newest unit used is beyond them, too
 		return plan{}, errClockBackward
-	case beyond > 0, c.unit >= b.end:
+	case beyond > 0, c.unit >= b.endUnit:
 		return plan{}, errExhausted
 	}
 	return b.open(c.slot(), next), nil
@@ -185,10 +179,11 @@ func (b *bounds) planEarly(c candidate, next uint64, now int64) (plan, error) {
 // new value is higher than all before.
 func (b *bounds) planStepBack(next uint64, now int64) (plan, error) {
 	c := b.candidate(next)
-	if now < b.first || c.rollback>>b.time >= b.steps {
+	rollback := c.zeroSlot >> b.timeBits
+	if now < b.firstUnit || rollback >= b.maxRollback {
 		return plan{}, errClockBackward
 	}
-	slot := c.rollback + 1<<b.time + uint64(now)
+	slot := (rollback+1)<<b.timeBits + uint64(now)
 	return b.open(slot, next), nil
 }
 
@@ -200,9 +195,9 @@ func (b *bounds) due(next uint64, now int64) int64 {
 	if c.opened {
 		unit -= b.hold
 	}
-	usedUpEarly := c.unit >= b.end // the whole lease, ahead of the clock
+	usedUpEarly := c.unit >= b.endUnit // the whole lease, ahead of the clock
 	if usedUpEarly && unit <= now {
-		return now + b.lag // another lease may follow by then
+		return now + b.lag // soon: another lease may follow
 	}
 	return unit
 }

@@ -10,7 +10,8 @@ var (
 	// https://github.com/twitter-archive/snowflake/tree/snowflake-2010, IdWorker.scala
 	twitter = preset("twitter: time 41, datacenter 5, worker 5, sequence 12; 1ms since 2010-11-04T01:42:54.657Z")
 
-	worker10 = preset(form)
+	// Of many services: as twitter, with one number for datacenter and worker
+	worker10 = preset("worker10: time 41, worker 10, sequence 12; 1ms since 2010-11-04T01:42:54.657Z")
 
 	// https://discord.com/developers/docs/reference#snowflakes
 	discord = preset("discord: time 42, worker 5, process 5, sequence 12; 1ms since 2015-01-01T00:00:00Z")
@@ -78,5 +79,5 @@ func presetOf(name string) (*Layout, error) {
 			return l, nil
 		}
 	}
-	return nil, fmt.Errorf("%w: text %q: want one of %s, or a form like %q", ErrInvalidLayout, name, strings.Join(names, ", "), form)
+	return nil, fmt.Errorf("%w: text %q: want one of %s, or a form like %q", ErrInvalidLayout, name, strings.Join(names, ", "), example)
 }

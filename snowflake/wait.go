@@ -47,7 +47,7 @@ func (g *Generator) Wait(ctx context.Context) (ID, error) {
 		}
 		return ids[0], nil
 	case err != nil:
-		return 0, g.leases.Refused(err, false)
+		return 0, g.leases.Tell(err)
 	}
 	return id, nil
 }
@@ -58,7 +58,7 @@ func (g *Generator) FillWait(ctx context.Context, dst []ID) (n int, err error) {
 	machine := g.load().Machine
 	n, err = g.fill(dst, notInLine)
 	if !helps(err) {
-		return n, g.leases.Refused(err, false)
+		return n, g.leases.Tell(err)
 	}
 	m, err := g.fillInTurn(ctx, machine, dst[n:])
 	if err == errCopied {
@@ -77,9 +77,9 @@ func (g *Generator) fillInTurn(ctx context.Context, machine vmgen.Generation, ds
 		if !helps(err) {
 			return 0, err
 		}
-		pause = g.untilDue(err)
+		pause = g.beginWait(err)
 		if pause > shortWait {
-			g.leases.Refused(err, true)
+			g.leases.TellWaiting(err)
 		}
 		pause = min(pause, longestPause)
 		return max(pause, 1), err // a pause of 0 would end the wait
@@ -87,11 +87,11 @@ func (g *Generator) fillInTurn(ctx context.Context, machine vmgen.Generation, ds
 	canceled := ctx.Err() == context.Canceled
 	switch {
 	case machine.Stale(): // another goroutine may have served this caller before that
-		return 0, g.leases.Refused(errCopied, false)
+		return 0, g.leases.Tell(errCopied)
 	case canceled: // by the caller, who gave up
 		return n, err
 	}
-	return n, g.leases.Refused(err, false)
+	return n, g.leases.Tell(err)
 }
 
 // helps reports whether waiting helps against err.
@@ -99,9 +99,9 @@ func helps(err error) bool {
 	return err == errExhausted || err == errClockBackward || err == errLeaseNotStarted
 }
 
-// untilDue returns how long to wait before claiming again, after a claim failed with cause. After
+// beginWait returns how long to wait before claiming again, after a claim failed with cause. After
 // errExhausted it makes the next unit awaited, so that late timers cost no ID.
-func (g *Generator) untilDue(cause error) time.Duration {
+func (g *Generator) beginWait(cause error) time.Duration {
 	st := g.load()
 	now := g.layout.unitAt(g.settings.clock.Read())
 	next := st.Work.next.Load()

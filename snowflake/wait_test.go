@@ -12,8 +12,8 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/internal/handover"
-	"github.com/randflake/randflake/internal/testing/idtest"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/idtest"
+	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/internal/vmgen"
 )
 
@@ -131,9 +131,7 @@ func TestWaitersAreServedInOrder(t *testing.T) {
 			synctest.Wait()
 		}
 		waiters.Wait()
-		if !slices.IsSorted(ids) {
-			t.Errorf("not in the order in which they came: %d", ids)
-		}
+		require.That(t, slices.IsSorted(ids), "not in the order in which they came: %d", ids)
 	})
 }
 
@@ -178,12 +176,9 @@ func TestWaitDoesNotSpin(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
 			n, err := g.FillWait(ctx, make([]ID, 9))
-			if n != 8 || !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, errExhausted) {
-				t.Errorf("FillWait = %d, %v", n, err)
-			}
-			if looks > 1000 {
-				t.Errorf("looked at the clock %d times in a second", looks)
-			}
+			require.That(t, n == 8 && errors.Is(err, context.DeadlineExceeded) && errors.Is(err, errExhausted),
+				"FillWait = %d, %v", n, err)
+			require.That(t, looks <= 1000, "looked at the clock %d times in a second", looks)
 		})
 	}
 }
@@ -203,9 +198,7 @@ func TestWait(t *testing.T) {
 		w.shift(-14 * time.Millisecond)
 		w.want(1, 2)
 		w.waited(16 * time.Millisecond)
-		if len(told) > 0 {
-			t.Errorf("told of %v, want nothing so far", told)
-		}
+		require.That(t, len(told) == 0, "told of %v, want nothing so far", told)
 		w.want(7, 2)
 		w.shift(-20 * time.Second)
 		w.want(1, 3)
@@ -215,9 +208,7 @@ func TestWait(t *testing.T) {
 		}
 		w.add(randflake.Lease{}, testLease(2, 30, 60))
 		w.want(1, 29_000) // the start of the lease
-		if told[errLeaseNotStarted] == 0 {
-			t.Error("not told of errLeaseNotStarted")
-		}
+		require.That(t, told[errLeaseNotStarted] != 0, "not told of errLeaseNotStarted")
 	})
 }
 
@@ -252,9 +243,7 @@ func TestWaitForTheLeaseInForce(t *testing.T) {
 				t.Errorf("%+v, want worker 1", p)
 			}
 			w.waited(9 * time.Second)
-			if told < 80 || told > 100 {
-				t.Errorf("told of %d waits in 9 s, want 90", told)
-			}
+			require.That(t, told >= 80 && told <= 100, "told of %d waits in 9 s, want 90", told)
 		})
 	}
 }
@@ -267,13 +256,10 @@ func TestWaitHeedsItsContext(t *testing.T) {
 		ctx, stop := context.WithCancelCause(t.Context())
 		time.AfterFunc(300*time.Microsecond, func() { stop(cause) })
 		n, err := w.FillWait(ctx, make([]ID, 9))
-		if n != 8 || !errors.Is(err, cause) || !errors.Is(err, errExhausted) {
-			t.Errorf("FillWait = %d, %v, want 8, %v and errExhausted", n, err, cause)
-		}
+		require.That(t, n == 8 && errors.Is(err, cause) && errors.Is(err, errExhausted),
+			"FillWait = %d, %v, want 8, %v and errExhausted", n, err, cause)
 		w.waited(300 * time.Microsecond)
-		if told != 0 {
-			t.Error("told of a refusal that was none")
-		}
+		require.That(t, told == 0, "told of a refusal that was none")
 		// With an ID at hand the context does not matter.
 		time.Sleep(10 * time.Millisecond)
 		if _, err := w.Wait(ctx); err != nil {
@@ -288,7 +274,7 @@ func TestWaitEnds(t *testing.T) {
 		end  func(g *Generator)
 		want error
 	}{
-		"another lease": {func(g *Generator) { g.Leases(handover.Key{}).Add(testLease(2, -10*3600, 20*3600)) }, nil},
+		"another lease": {func(g *Generator) { g.Handover(handover.Key{}).Add(testLease(2, -10*3600, 20*3600)) }, nil},
 		"closed":        {func(g *Generator) { g.Close() }, errClosed},
 		"dropped":       {func(g *Generator) { g.leases.Drop() }, errLeaseEnded},
 	} {
@@ -330,9 +316,8 @@ func TestCopiedBeforeWake(t *testing.T) {
 			if n != 0 || err != errCopied || w.count() != 9 {
 				t.Errorf("%s: %d IDs, %v, after %d were made; want errCopied, after 9", how, n, err, w.count())
 			}
-			if !slices.Equal(refusals, []error{errCopied}) {
-				t.Errorf("%s: the keeper is told of %v, want errCopied", how, refusals)
-			}
+			require.That(t, slices.Equal(refusals, []error{errCopied}),
+				"%s: the keeper is told of %v, want errCopied", how, refusals)
 		})
 		undo()
 	}

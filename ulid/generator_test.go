@@ -16,8 +16,8 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/internal/testing/idtest"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/idtest"
+	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/internal/vmgen"
 )
 
@@ -60,7 +60,7 @@ func steppingClock() func() time.Time {
 func makeAtOnce(t *testing.T, g *Generator) {
 	t.Helper()
 	l := &idtest.Ledger[ID]{TB: t}
-	if g.strict != nil {
+	if g.strict {
 		l.Compare = ID.Compare
 	}
 	if g.version7 {
@@ -150,13 +150,13 @@ func TestNoAllocation(t *testing.T) {
 func TestFillHoldsUpNobody(t *testing.T) {
 	g := mustNew()
 	s := g.take() // as another call
-	ids := make([]ID, part+1)
+	ids := make([]ID, strictPart+1)
 	n, err := g.Fill(ids)
 	if g.put(s); n != len(ids) || err != nil || !slices.IsSortedFunc(ids, ID.Compare) {
 		t.Errorf("%d, %v: %v", n, err, ids)
 	}
 
-	ids = make([]ID, 3*part+1)
+	ids = make([]ID, 3*strictPart+1)
 	for want, options := range map[int][]Option{1: nil, 4: {Strict()}} {
 		readings := 0 // of a clock that goes on with each
 		g := mustNew(append(options, WithClock(func() time.Time {
@@ -164,9 +164,8 @@ func TestFillHoldsUpNobody(t *testing.T) {
 			return time.UnixMilli(int64(readings))
 		}))...)
 		n, err := g.Fill(ids)
-		if n != len(ids) || err != nil || readings != want || !slices.IsSortedFunc(ids, ID.Compare) {
-			t.Errorf("%d, %v, %d parts, want %d", n, err, readings, want)
-		}
+		require.That(t, n == len(ids) && err == nil && readings == want && slices.IsSortedFunc(ids, ID.Compare),
+			"%d, %v, %d parts, want %d", n, err, readings, want)
 		require.Equal(t, ids[len(ids)-1].milliseconds(), int64(want), "%d parts, and the millisecond of the last ID", want)
 	}
 }
@@ -185,7 +184,7 @@ func TestNewRefuses(t *testing.T) {
 	for _, g := range []*Generator{{}, nil} {
 		idtest.Unmade(t, "make one with New", map[string]func(){
 			"Generate": func() { g.Generate() },
-			"Fill":     func() { g.Fill(make([]ID, part+1)) },
+			"Fill":     func() { g.Fill(make([]ID, strictPart+1)) },
 		})
 	}
 }
@@ -301,9 +300,8 @@ func TestStateOverflows(t *testing.T) {
 				if hold && i == c.over {
 					want++
 				}
-				if id.milliseconds() != want || (id.Compare(last) <= 0) != (!hold && i == c.over) {
-					t.Errorf("%s, hold %v: step %d: %v after %v", c.name, hold, i, id, last)
-				}
+				require.That(t, id.milliseconds() == want && (id.Compare(last) <= 0) == (!hold && i == c.over),
+					"%s, hold %v: step %d: %v after %v", c.name, hold, i, id, last)
 				if version7 && isVersion7(id) != nil {
 					t.Errorf("%s, hold %v: step %d: %v", c.name, hold, i, isVersion7(id))
 				}
@@ -351,10 +349,7 @@ func copyOf(g *Generator, machine *atomic.Uint64) *Generator {
 	}
 	twin := *s
 	twin.machine = vmgen.Of(machine)
-	c := &Generator{now: g.now}
-	if g.strict != nil {
-		c.strict = &twin
-	}
+	c := &Generator{now: g.now, strict: g.strict, shared: &twin}
 	c.states.New = func() any { return &twin }
 	return c
 }
@@ -372,63 +367,66 @@ func copyWithin(c *Generator, machine *atomic.Uint64) {
 // A copy of the machine makes no ID that the original or another copy makes, be it copied before a
 // call or within it.
 func TestCopiedMachine(t *testing.T) {
-	ids := make([]ID, bufferSize)
-	calls := map[string]func(g *Generator) ([]ID, error){
-		"Fill": func(g *Generator) ([]ID, error) {
-			n, err := g.Fill(ids)
-			return ids[:n], err
-		},
-		"Generate": func(g *Generator) ([]ID, error) {
-			n, err := idtest.One(g.Generate)(ids)
-			return ids[:n], err
-		},
-	}
 	for name, options := range map[string][]Option{"default": nil, "strict": {Strict()}} {
-		for how, call := range calls {
+		for how, fill := range map[string]func(g *Generator) func([]ID) (int, error){
+			"Fill":     func(g *Generator) func([]ID) (int, error) { return g.Fill },
+			"Generate": func(g *Generator) func([]ID) (int, error) { return idtest.One(g.Generate) },
+		} {
 			for _, within := range []bool{false, true} {
-				where := fmt.Sprintf("%s, %s, copied within a call %v", name, how, within)
-				g := mustNew(append(options, WithClock(frozen(1000)))...)
-				var machines [3]atomic.Uint64
-				var copies [3]*Generator
-				for i := range copies {
-					copies[i] = copyOf(g, &machines[i])
-				}
-				l := &idtest.Ledger[ID]{TB: t}
-				l.Take(ids, g.Fill)
-				made := ids[0]
-				id, _ := copies[0].Generate()
-				require.That(t, id == made, "%s: not copied yet, and %v is another ID than %v", where, id, made)
-
-				starts := map[[4]byte]bool{[4]byte(made[6:]): true}
-				for i, c := range copies[1:] {
-					undo := vmgen.Pretend(&machines[i+1])
-					if within {
-						copyWithin(c, &machines[i+1])
-						made, _ := call(c)
-						if how == "Fill" { // which makes all IDs anew; of other calls the first IDs are the original's
-							l.Add(made...)
-						}
-					}
-					machines[i+1].Store(1)
-
-					own := &idtest.Ledger[ID]{TB: t}
-					if name == "strict" {
-						own.Compare = ID.Compare
-					}
-					for range 3 {
-						made, err := call(c)
-						require.That(t, err == nil, "%s: %v", where, err)
-						l.Add(made...)
-						own.Take(made, func([]ID) (int, error) { return len(made), nil })
-						starts[[4]byte(made[0][6:])] = true
-					}
-					undo()
-				}
-				if len(starts) < len(copies) { // by 32 bits, which steps don't reach
-					t.Errorf("%s: copies go on where the original was", where)
-				}
+				t.Run(fmt.Sprintf("%s, %s, copied within a call %v", name, how, within), func(t *testing.T) {
+					g := mustNew(append(options, WithClock(frozen(1000)))...)
+					copyTwice(t, g, func(c *Generator, ids []ID) []ID {
+						n, err := fill(c)(ids)
+						require.NoError(t, err)
+						return ids[:n]
+					}, within, how == "Fill")
+				})
 			}
 		}
+	}
+}
+
+// copyTwice copies the machine of g twice, before a call or within one. makesAnew says that a call in
+// which the machine is copied makes all its IDs anew; of other calls the first IDs are the original's.
+func copyTwice(t *testing.T, g *Generator, call func(g *Generator, ids []ID) []ID, within, makesAnew bool) {
+	ids := make([]ID, bufferSize)
+	var machines [3]atomic.Uint64
+	var copies [3]*Generator
+	for i := range copies {
+		copies[i] = copyOf(g, &machines[i])
+	}
+	l := &idtest.Ledger[ID]{TB: t}
+	l.Take(ids, g.Fill)
+	made := ids[0]
+	id, _ := copies[0].Generate()
+	require.That(t, id == made, "not copied yet, and %v is another ID than %v", id, made)
+
+	starts := map[[4]byte]bool{[4]byte(made[6:]): true}
+	for i, c := range copies[1:] {
+		machine := &machines[i+1]
+		undo := vmgen.Pretend(machine)
+		if within {
+			copyWithin(c, machine)
+			made := call(c, ids)
+			if makesAnew {
+				l.Add(made...)
+			}
+		}
+		machine.Store(1)
+		own := &idtest.Ledger[ID]{TB: t}
+		if g.strict {
+			own.Compare = ID.Compare
+		}
+		for range 3 {
+			made := call(c, ids)
+			l.Add(made...)
+			own.Take(made, func([]ID) (int, error) { return len(made), nil })
+			starts[[4]byte(made[0][6:])] = true
+		}
+		undo()
+	}
+	if len(starts) < len(copies) { // by 32 bits, which steps don't reach
+		t.Error("copies go on where the original was")
 	}
 }
 
@@ -436,9 +434,8 @@ func TestCopiedMachine(t *testing.T) {
 func TestStateErasesWhatItUsed(t *testing.T) {
 	reads := 0
 	s := newState(func(p []byte) {
-		if len(p) != bufferSize || bytes.ContainsFunc(p, func(r rune) bool { return r != 0 }) {
-			t.Errorf("read %d into %d bytes, not all of them erased", reads, len(p))
-		}
+		require.That(t, len(p) == bufferSize && !bytes.ContainsFunc(p, func(r rune) bool { return r != 0 }),
+			"read %d into %d bytes, not all of them erased", reads, len(p))
 		reads++
 		for i := range p {
 			p[i] = 0xa5

@@ -240,7 +240,7 @@ func Inspect(id ID) Fields {
 // Compose returns the ID with the given fields; the time is rounded down to a whole millisecond. If
 // a ULID can't express the time, the error wraps ErrTime.
 func Compose(f Fields) (ID, error) {
-	ms, err := inRange(unixMilli(f.Time), f.Time)
+	ms, err := millisecondsOf(f.Time)
 	if err != nil {
 		return ID{}, err
 	}

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/randflake/randflake/internal/idtext"
-	"github.com/randflake/randflake/internal/testing/idtest"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/idtest"
+	"github.com/randflake/randflake/internal/test/require"
 )
 
 // kind has texts by a library that knows nothing of them, and reads columns of bytes, texts and UUIDs.

@@ -31,10 +31,10 @@ func newState(random func([]byte), hold, version7 bool) *state {
 	return &state{ms: noTime, random: random, hold: hold, version7: version7, machine: vmgen.Now()}
 }
 
-// copied reports whether the machine was copied since the random bytes were read. Then the original
-// may make the same IDs as this machine, and the state starts again with other bytes: make them
-// anew.
-func (s *state) copied() bool {
+// renewIfCopied reports whether the machine was copied since the random bytes were read. Then the
+// original may make the same IDs as this machine, so the state starts again with other bytes: make
+// the IDs anew.
+func (s *state) renewIfCopied() bool {
 	if !s.machine.Stale() {
 		return false
 	}

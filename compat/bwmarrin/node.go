@@ -10,11 +10,11 @@
 //   - [Keep] leases the number from a store. Theirs repeat IDs where two processes have one number.
 //   - [Node.Generate] sleeps where theirs spins, and IDs that were waited for can carry a time up to 20 ms in the past.
 //   - A clock that is set has no effect until the process ends; on theirs it has none until NewNode is called again.
-//   - [NewNode] returns an error for what no ID can be made of: an Epoch in the future or before 1970, StepBits of 0, and so
-//     many bits that the times ended already.
+//   - [NewNode] returns an error where no ID can be made: for an Epoch in the future or before 1970, for StepBits of 0,
+//     and for times that ended already, as the other parts have too many bits.
 //   - [ID.Time], [ID.Node] and [ID.Step] read Epoch, NodeBits and StepBits when they are called.
-//   - Base32 and Base58 also write negative IDs. Their Parse functions refuse more than 64 bits, and what is no digit, which theirs
-//     take for 0, as capitals in Base32. Texts of errors differ.
+//   - Base32 and Base58 also write negative IDs. Their Parse functions refuse more than 64 bits, and characters that are
+//     no digits, such as capitals in Base32, which theirs take for 0. Texts of errors differ.
 package snowflake
 
 import (

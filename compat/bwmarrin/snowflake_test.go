@@ -15,8 +15,8 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/compat/bwmarrin"
-	"github.com/randflake/randflake/internal/testing/idtest"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/idtest"
+	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leasetest"
 	origin "github.com/randflake/randflake/snowflake"
@@ -167,9 +167,7 @@ func TestGenerateAtTheEnd(t *testing.T) {
 		time.Sleep(time.Nanosecond)
 		const end = "2000-01-01T00:01:05.536Z"
 		wantPanic(t, "ends at "+end, node.Generate)
-		if _, err := snowflake.NewNode(2); err == nil || !strings.Contains(err.Error(), "ended at "+end) {
-			t.Errorf("a new Node: %v", err)
-		}
+		require.Says(t, "ended at "+end, "a new Node")(snowflake.NewNode(2))
 	})
 }
 
@@ -296,13 +294,9 @@ func TestKeepBesideNewNode(t *testing.T) {
 		{"a part", func(m *market, l *idtest.Ledger[snowflake.ID]) {
 			before, own := m.own(7), m.own(8)
 			kept := m.keep(m.openPart(8, 4))
-			if number := kept.Generate().Node(); number != 9 {
-				m.Errorf("Keep has the number %d, want 9", number)
-			}
+			require.Equal(m, kept.Generate().Node(), 9, "Keep has the number")
 			for _, number := range []int64{9, 11} {
-				if _, err := snowflake.NewNode(number); err == nil || !strings.Contains(err.Error(), "is one of 8 to 11, which Keep leases") {
-					m.Errorf("number %d: %v", number, err)
-				}
+				require.Says(m, "is one of 8 to 11, which Keep leases", "number %d", number)(snowflake.NewNode(number))
 			}
 			addAll(l, before, own, m.own(12), kept)
 		}},
@@ -367,9 +361,8 @@ func TestKeepRefuses(t *testing.T) {
 	inMarket(t, func(m *market) {
 		space := m.open(1025)
 		_, err := snowflake.Keep(t.Context(), space)
-		if !errors.Is(err, origin.ErrInvalidLayout) || !strings.Contains(err.Error(), "make a space with 1024 nodes") {
-			t.Errorf("1025 nodes for 10 bits: %v", err)
-		}
+		require.That(t, errors.Is(err, origin.ErrInvalidLayout) && strings.Contains(err.Error(), "make a space with 1024 nodes"),
+			"1025 nodes for 10 bits: %v", err)
 		if _, err := snowflake.NewNode(900); err != nil {
 			t.Errorf("a number that no Keep leases: %v", err)
 		}

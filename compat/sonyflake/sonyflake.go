@@ -6,7 +6,8 @@
 //   - All Sonyflakes of one machine ID and StartTime in a process share one generator. Theirs make the same IDs.
 //   - [Keep] leases the machine ID. The default is theirs, half of a private or link-local address:
 //     containers with the same one make the same IDs. Releases before v1.2.1 have no link-local ones.
-//   - A clock that is set, back or forward, has no effect until the process ends. A StartTime before 1970 is an error, and so is a copy of the machine.
+//   - A clock that is set, back or forward, has no effect until the process ends. A StartTime before 1970 is an error,
+//     and so is a copy of the machine.
 package sonyflake
 
 import (

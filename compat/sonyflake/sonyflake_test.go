@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/internal/testing/idtest"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/idtest"
+	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leasetest"
 	"github.com/randflake/randflake/snowflake"
@@ -45,9 +45,8 @@ func TestNew(t *testing.T) {
 		{Settings{MachineID: machine(5), StartTime: time.UnixMilli(-1)}, snowflake.ErrInvalidLayout},
 	} {
 		sf, err := New(tt.Settings)
-		if !errors.Is(err, tt.err) || (sf == nil) != (err != nil) || (NewSonyflake(tt.Settings) == nil) != (err != nil) {
-			t.Errorf("%+v: %v, %v, want %v", tt.Settings, sf, err, tt.err)
-		}
+		require.That(t, errors.Is(err, tt.err) && (sf == nil) == (err != nil) && (NewSonyflake(tt.Settings) == nil) == (err != nil),
+			"%+v: %v, %v, want %v", tt.Settings, sf, err, tt.err)
 	}
 }
 
@@ -104,9 +103,8 @@ func TestCompose(t *testing.T) {
 		{start, 256, 0, ErrInvalidSequence},
 	} {
 		id, err := Compose(sf, tt.at, tt.sequence, 0x1234)
-		if id != tt.want || err != tt.err {
-			t.Errorf("at %v, sequence %d: %#x, %v, want %#x, %v", tt.at, tt.sequence, id, err, tt.want, tt.err)
-		}
+		require.That(t, id == tt.want && err == tt.err,
+			"at %v, sequence %d: %#x, %v, want %#x, %v", tt.at, tt.sequence, id, err, tt.want, tt.err)
 	}
 }
 

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/randflake/randflake/compat/sparx64"
-	"github.com/randflake/randflake/internal/testing/idtest"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/idtest"
+	"github.com/randflake/randflake/internal/test/require"
 )
 
 var _ cipher.Block = (*sparx64.Sparx64)(nil)

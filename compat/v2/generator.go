@@ -175,7 +175,7 @@ func (g *Generator) ExtendLease(next Lease) error {
 		return nil
 	}
 	added := next.from(lease.EndExclusive, next.EndExclusive)
-	if err := g.inner.Leases(handover.Key{}).Add(added); err != nil {
+	if err := g.inner.Handover(handover.Key{}).Add(added); err != nil {
 		return err
 	}
 	g.lease.Store(&next)

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/randflake/randflake/counter/gapless"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 )
 
 // An invoice and its number, or neither.
@@ -46,9 +46,8 @@ func TestInvalid(t *testing.T) {
 	for _, err := range tx.List(t.Context(), "a'") {
 		listed = append(listed, err)
 	}
-	if len(listed) != 1 || !errors.Is(listed[0], gapless.ErrInvalid) {
-		t.Errorf("List: %v, want ErrInvalid", listed)
-	}
+	require.That(t, len(listed) == 1 && errors.Is(listed[0], gapless.ErrInvalid),
+		"List: %v, want ErrInvalid", listed)
 	for _, limits := range [][2]int64{{-1, 5}, {5, 4}, {math.MinInt64, math.MaxInt64}} {
 		require.ErrorIs(t, tx.Create(t.Context(), "a", limits[0], limits[1]), gapless.ErrInvalid, "Create(%d)", limits)
 	}

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 )
 
 // An answering transaction gives the same answers to all calls, as a server would.
@@ -109,16 +109,13 @@ func TestAnswers(t *testing.T) {
 		a := &answering{taken: c.taken, last: c.last}
 		tx := Tx{a}
 		first, err := tx.NextN(t.Context(), "books", c.n)
-		if first != c.first || !errors.Is(err, c.err) {
-			t.Errorf("NextN, %+v: %d, %v", c, first, err)
-		}
+		require.That(t, first == c.first && errors.Is(err, c.err), "NextN, %+v: %d, %v", c, first, err)
 		if want := fmt.Sprintf("take %d of books", c.n); a.asked != want {
 			t.Errorf("%q, want %q", a.asked, want)
 		}
 		taken, err := tx.NextOrCreate(t.Context(), "books", 1, 9)
-		if taken != c.taken.Int64 || !errors.Is(err, c.orCreate) {
-			t.Errorf("NextOrCreate, %+v: %d, %v", c, taken, err)
-		}
+		require.That(t, taken == c.taken.Int64 && errors.Is(err, c.orCreate),
+			"NextOrCreate, %+v: %d, %v", c, taken, err)
 		if want := "take or create books from 1 to 9"; a.asked != want {
 			t.Errorf("%q, want %q", a.asked, want)
 		}
@@ -190,9 +187,8 @@ func TestList(t *testing.T) {
 				break
 			}
 		}
-		if len(names) != c.listed || !slices.IsSorted(names) || a.pages != c.pages || last != nil != (c.err != nil) {
-			t.Errorf("%+v: %d in %d pages, %v", c, len(names), a.pages, last)
-		}
+		require.That(t, len(names) == c.listed && slices.IsSorted(names) && a.pages == c.pages && last != nil == (c.err != nil),
+			"%+v: %d in %d pages, %v", c, len(names), a.pages, last)
 	}
 }
 

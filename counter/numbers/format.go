@@ -1,6 +1,7 @@
 package numbers
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -77,18 +78,23 @@ func NewFormat(name, pattern string, options ...Option) (*Format, error) {
 	if err := p.setPeriod(f.settings.period); err != nil {
 		return nil, fmt.Errorf("%w: %+q: %w", ErrInvalidPattern, pattern, err)
 	}
-	if f.settings.block == nil {
-		return f, nil
-	}
-	if p.width == 0 {
-		return nil, fmt.Errorf("%w: %+q: encrypted: want a number with a width, such as {n:6}",
-			ErrInvalidPattern, pattern)
-	}
-	_, err = ff1.New(f.settings.block, len(p.alphabet.Digits), p.width, nil)
-	if err != nil {
+	if err := f.checkEncryption(); err != nil {
 		return nil, fmt.Errorf("%w: %+q: encrypted: %w", ErrInvalidPattern, pattern, err)
 	}
 	return f, nil
+}
+
+// checkEncryption returns why the numbers can't be encrypted, if they should be.
+func (f *Format) checkEncryption() error {
+	block, p := f.settings.block, f.pattern
+	switch {
+	case block == nil:
+		return nil
+	case p.width == 0:
+		return errors.New("want a number with a width, such as {n:6}")
+	}
+	_, err := ff1.New(block, len(p.alphabet.Digits), p.width, nil)
+	return err
 }
 
 // Last returns the greatest N that a number can have.
@@ -221,6 +227,6 @@ func (f *Format) permutation(period string) *ff1.Cipher {
 	}
 	radix := len(f.pattern.alphabet.Digits)
 	tweak := f.name + "\x00" + period
-	c, _ := ff1.New(f.settings.block, radix, f.pattern.width, []byte(tweak)) // can't fail: NewFormat has tried
+	c, _ := ff1.New(f.settings.block, radix, f.pattern.width, []byte(tweak)) // can't fail: see checkEncryption
 	return c
 }

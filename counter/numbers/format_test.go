@@ -12,7 +12,7 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/internal/ff1"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 )
 
 var secret = func() randflake.Secret {
@@ -123,13 +123,10 @@ func TestInvalidPatterns(t *testing.T) {
 		"é{\x00":                           "closing }",
 	} {
 		f, err := NewFormat("orders", pattern)
-		if !errors.Is(err, ErrInvalidPattern) || f != nil {
-			t.Fatalf("%q: %v, %v", pattern, f, err)
-		}
+		require.Must(t, errors.Is(err, ErrInvalidPattern) && f == nil, "%q: %v, %v", pattern, f, err)
 		odd := func(r rune) bool { return r < ' ' || r > '~' }
-		if !strings.Contains(err.Error(), want) || strings.ContainsFunc(err.Error(), odd) {
-			t.Errorf("%q: %v; want %q in plain ASCII", pattern, err, want)
-		}
+		require.That(t, strings.Contains(err.Error(), want) && !strings.ContainsFunc(err.Error(), odd),
+			"%q: %v; want %q in plain ASCII", pattern, err, want)
 	}
 }
 
@@ -298,9 +295,7 @@ func TestWithoutWidth(t *testing.T) {
 func TestParsingOfPeople(t *testing.T) {
 	f := crossing(t)
 	good, err := f.Number(noon, 42)
-	if err != nil || good.String() != "ORD-20261122-000042-1" {
-		t.Fatalf("%s, %v", good, err)
-	}
+	require.Must(t, err == nil && good.String() == "ORD-20261122-000042-1", "%s, %v", good, err)
 	for _, text := range []string{
 		"ord 2026 1122 000042 1",
 		"ORD20261122000042I",
@@ -341,9 +336,8 @@ func TestParsingOfPeople(t *testing.T) {
 		{"{n:5:consonants}{check:mod37-2}", Forever, "CD6MOD", ""},
 	} {
 		n, err := newTestFormat(t, c.pattern, WithPeriod(c.period)).Parse(c.text)
-		if n.String() != c.want || (err == nil) != (c.want != "") {
-			t.Errorf("%s: %q is read as %v, %v", c.pattern, c.text, n, err)
-		}
+		require.That(t, n.String() == c.want && (err == nil) == (c.want != ""),
+			"%s: %q is read as %v, %v", c.pattern, c.text, n, err)
 	}
 	week := newTestFormat(t, "INV-{period}-{n:6:crockford}{check:mod37-2}", WithPeriod(Week))
 	n, err := week.Number(noon, 0xbeef)
@@ -369,9 +363,7 @@ func TestYearsThatCannotBeTold(t *testing.T) {
 		f := newTestFormat(t, c.pattern, WithPeriod(c.period))
 		for year, want := range map[int]error{c.first - 1: ErrInvalidNumber, c.first: nil, c.last: nil, c.last + 1: ErrInvalidNumber} {
 			n, err := f.Number(time.Date(year, 6, 30, 0, 0, 0, 0, time.UTC), 1)
-			if !errors.Is(err, want) {
-				t.Errorf("%s: %d is printed as %s, %v, want %v", c.pattern, year, n, err, want)
-			}
+			require.That(t, errors.Is(err, want), "%s: %d is printed as %s, %v, want %v", c.pattern, year, n, err, want)
 			if read, err := f.Parse(n.String()); want == nil && (read != n || err != nil) {
 				t.Errorf("%s: %s is read as %v, %v", c.pattern, n, read, err)
 			}
@@ -428,8 +420,8 @@ func FuzzParse(f *testing.F) {
 			} else if again, err := format.Number(day, read.N); format.settings.period == format.pattern.dateShows && (again != read || err != nil) {
 				t.Fatalf("%s: %q is %#v, which prints as %q, %v", format.patternText, text, read, again, err)
 			}
-		} else if !errors.Is(err, ErrInvalidNumber) {
-			t.Fatalf("%s: %q: %v", format.patternText, text, err)
+		} else {
+			require.Must(t, errors.Is(err, ErrInvalidNumber), "%s: %q: %v", format.patternText, text, err)
 		}
 		printed, err := format.Number(time.Unix(second%(1<<36), 0), n)
 		if err != nil {

@@ -26,8 +26,8 @@ func (f *Format) checkValue() string {
 // alphabet, and those characters of literals that a number could have too. Other characters of
 // literals may change, and so may what separates the parts of a date.
 //
-// Of the literal before the first field only characters that touch the field count, and these only
-// if texts can have any length: ORD1 with the number 23 and ORD12 with 3 would be one text.
+// Before the first field only characters next to it count, and only if the number has no width:
+// ORD1 with the number 23 and ORD12 with 3 would be one text.
 func (p *pattern) identity() string {
 	confusable := p.alphabet.Digits + digits // digits are in dates and check characters
 	text := ""

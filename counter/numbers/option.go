@@ -2,14 +2,12 @@ package numbers
 
 import (
 	"crypto/cipher"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/counter"
-	"github.com/randflake/randflake/internal/alike"
-	"github.com/randflake/randflake/internal/derived"
+	"github.com/randflake/randflake/internal/hidden"
 )
 
 // An Option changes a Format or a Series.
@@ -64,7 +62,7 @@ func Encrypted(secret randflake.Secret) Option {
 		if secret.IsZero() {
 			return fmt.Errorf("%w: secret is not set", errInvalidOption)
 		}
-		s.block = derived.AES(secret, "numbers FF1-AES-128")
+		s.block = hidden.AES(hidden.Key(secret.Derive("numbers FF1-AES-128", 1)))
 		return nil
 	}}
 }
@@ -91,18 +89,3 @@ func WithClock(clock func() time.Time) Option {
 		return nil
 	}}
 }
-
-// The errors of this package. Errors with more detail wrap one of these, so compare with
-// [errors.Is]. If a counter fails, the error wraps that of package counter or lease, for instance
-// lease.ErrEnd if all numbers of a period are taken.
-var (
-	// ErrInvalidPattern says that a pattern can't be used.
-	ErrInvalidPattern = errors.New("numbers: invalid pattern")
-
-	// errInvalidOption says that a name or an option can't be used.
-	errInvalidOption = alike.Error("numbers: invalid option", randflake.ErrInvalidOption)
-
-	// ErrInvalidNumber says that a text is not a number of the format, or that no number has the
-	// given parts.
-	ErrInvalidNumber = errors.New("numbers: invalid number")
-)

@@ -8,7 +8,7 @@ import (
 	"time"
 	_ "time/tzdata" // the same zones wherever tests run
 
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 )
 
 func zoneOf(t testing.TB, name string) *time.Location {
@@ -50,9 +50,8 @@ func TestFirstSeconds(t *testing.T) {
 		f := newTestFormat(t, "{period}-{n:3}", WithPeriod(c.period), WithLocation(zone))
 		for at, want := range map[time.Time]string{first.Add(-time.Second): c.before, first: c.after} {
 			n, err := f.Number(at.UTC(), 7)
-			if err != nil || n.Period != want || n.String() != strings.ToUpper(want)+"-007" {
-				t.Errorf("%v, %v: %v, %v, want %s", c.period, at, n, err, want)
-			}
+			require.That(t, err == nil && n.Period == want && n.String() == strings.ToUpper(want)+"-007",
+				"%v, %v: %v, %v, want %s", c.period, at, n, err, want)
 			if p := c.period.At(at.UTC(), zone); p.Key != want {
 				t.Errorf("%v, %v: %+v, want %s", c.period, at, p, want)
 			}

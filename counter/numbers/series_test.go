@@ -14,7 +14,7 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/counter"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leasetest"
 )
@@ -491,9 +491,7 @@ func TestPlainCounter(t *testing.T) {
 	for _, pattern := range []string{dated, "{n}", "{date:2006}-{n}"} {
 		from1000 := WithCounter(counter.Config{Start: 1000}, quiet)
 		s, err := Open(t.Context(), counters, "plain", pattern, WithClock(w.now), from1000)
-		if !errors.Is(err, lease.ErrMismatch) || s != nil {
-			t.Errorf("%s: %v", pattern, err)
-		}
+		require.That(t, errors.Is(err, lease.ErrMismatch) && s == nil, "%s: %v", pattern, err)
 	}
 	require.Gives(t, int64(1000), "the plain counter")(plain.Next(t.Context()))
 	s := w.series(t, dated)
@@ -535,9 +533,7 @@ func TestEncryptedTexts(t *testing.T) {
 		}
 	}
 	for name, n := range same {
-		if n > 3 {
-			t.Errorf("another %s: %d of 1000 numbers are the same", name, n)
-		}
+		require.That(t, n <= 3, "another %s: %d of 1000 numbers are the same", name, n)
 	}
 }
 

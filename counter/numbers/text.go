@@ -27,8 +27,8 @@ func (p *pattern) print(d date, n uint64) string {
 	return string(b)
 }
 
-// read returns what print made a text of. The text must be exactly as print makes it. The caller
-// has to check that date and period exist.
+// read takes a text of print apart. The text must be exactly as print makes it. The caller has to
+// check that date and period exist.
 func (p *pattern) read(text string) (d date, n uint64, err error) {
 	if err := p.checkLength(text); err != nil {
 		return date{}, 0, err

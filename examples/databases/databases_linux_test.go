@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -28,9 +27,9 @@ import (
 
 	"github.com/randflake/randflake"
 	compat "github.com/randflake/randflake/compat"
-	"github.com/randflake/randflake/internal/servers"
-	"github.com/randflake/randflake/internal/testing/idtest"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/idtest"
+	"github.com/randflake/randflake/internal/test/require"
+	"github.com/randflake/randflake/internal/test/servers"
 	"github.com/randflake/randflake/snowflake"
 	"github.com/randflake/randflake/ulid"
 )
@@ -100,9 +99,7 @@ func testColumn[T comparable](t *testing.T, db *sql.DB, kind, parameter string, 
 	}
 
 	var got T
-	if err := db.QueryRow("SELECT none FROM " + table).Scan(&got); !errors.Is(err, randflake.ErrInvalidID) {
-		t.Errorf("NULL into a %T: %v, %v", got, got, err)
-	}
+	require.ErrorIs(t, db.QueryRow("SELECT none FROM "+table).Scan(&got), randflake.ErrInvalidID, "NULL into a %T: %v", got, got)
 }
 
 func TestColumns(t *testing.T) {
@@ -243,9 +240,7 @@ func TestMoved(t *testing.T) {
 		if id > 1000 || id <= 0 {
 			result, err := db.Exec("INSERT INTO orders (id, item) VALUES (?, 'new')", id)
 			must(t, err)
-			if last, err := result.LastInsertId(); last != 0 || err != nil {
-				t.Errorf("LastInsertId is %d, %v, want 0", last, err)
-			}
+			require.Gives(t, int64(0), "LastInsertId")(result.LastInsertId())
 		}
 		must(t, renameOrder(t.Context(), db, text, text))
 		if rows := changed(text); !slices.Equal(rows, []randflake.ID{id}) {
@@ -253,9 +248,7 @@ func TestMoved(t *testing.T) {
 		}
 	}
 	for _, number := range []string{"10", "99", "4594531474933654033"} {
-		if err := renameOrder(t.Context(), db, number, "wrong"); !errors.Is(err, randflake.ErrInvalidID) {
-			t.Errorf("%s as a text: %v", number, err)
-		}
+		require.ErrorIs(t, renameOrder(t.Context(), db, number, "wrong"), randflake.ErrInvalidID, "%s as a text", number)
 	}
 	require.Done(t)(db.Exec("UPDATE orders SET item = 'wrong' WHERE id = ?", randflake.TextID(4594531474933654033)))
 	if rows := changed("wrong"); !slices.Equal(rows, []randflake.ID{0}) {
@@ -541,9 +534,7 @@ func TestGORMCallback(t *testing.T) {
 
 	row := map[string]any{}
 	for _, rows := range []any{row, &row, []map[string]any{row}} {
-		if err := db.Model(&Invoice{}).Create(rows).Error; err == nil || !strings.Contains(err.Error(), "want a struct") {
-			t.Errorf("a %T is created without a key: %v", rows, err)
-		}
+		require.ErrorSays(t, db.Model(&Invoice{}).Create(rows).Error, "want a struct", "a %T is created without a key", rows)
 	}
 
 	seen := map[randflake.ID]bool{}
@@ -574,9 +565,8 @@ func TestBun(t *testing.T) {
 
 	notes := []Note{{Author: 32, Text: "tea"}, {ID: -1, Author: -1, Text: "cups"}, {Text: "a pot"}}
 	require.Done(t)(db.NewInsert().Model(&notes).Exec(t.Context()))
-	if notes[0].ID == 0 || notes[1].ID != -1 || notes[2].ID == 0 || notes[0].ID == notes[2].ID {
-		t.Errorf("notes have the IDs of %v", notes)
-	}
+	require.That(t, notes[0].ID != 0 && notes[1].ID == -1 && notes[2].ID != 0 && notes[0].ID != notes[2].ID,
+		"notes have the IDs of %v", notes)
 	var got []Note
 	must(t, db.NewSelect().Model(&got).Where("id IN (?)", bun.List([]randflake.ID{notes[0].ID, -1, notes[2].ID})).Scan(t.Context()))
 	byText := func(a, b Note) int { return cmp.Compare(a.Text, b.Text) }

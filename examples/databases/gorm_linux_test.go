@@ -15,7 +15,7 @@ import (
 	"gorm.io/gorm/clause"
 	"gorm.io/gorm/logger"
 
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/ulid"
 )
 
@@ -651,9 +651,8 @@ func TestGORMULID(t *testing.T) {
 	} {
 		tx := db.Begin()
 		got := tx.Delete(&row{}, tt.conditions...)
-		if got.Error != nil || got.RowsAffected != tt.deleted {
-			t.Errorf("Delete by %v deletes %d rows, %v, want %d, as docs/databases.md says", tt.conditions, got.RowsAffected, got.Error, tt.deleted)
-		}
+		require.That(t, got.Error == nil && got.RowsAffected == tt.deleted,
+			"Delete by %v deletes %d rows, %v, want %d, as docs/databases.md says", tt.conditions, got.RowsAffected, got.Error, tt.deleted)
 		must(t, tx.Rollback().Error)
 	}
 }

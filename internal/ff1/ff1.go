@@ -52,8 +52,8 @@ type Cipher struct {
 	wide        bool                  // d is 12 instead of 8
 	binary      bool                  // left and right are powers of two, as radix is
 
-	// mac is the CBC-MAC of P || Q up to the last block of Q, xored with that block. Of the block
-	// only the round and the number are missing, which are its last bytes.
+	// mac is the CBC-MAC of P || Q up to the last block of Q, xored with that block. The last 1+b bytes
+	// of the block are missing: a round's number, and the half that it does not change.
 	mac [16]byte
 }
 
@@ -135,14 +135,15 @@ func xor(into *[16]byte, block []byte) {
 // Domain returns how many numbers there are: radix^length, or 0 if that has more than 64 bits.
 func (c *Cipher) Domain() uint64 { return c.domain }
 
-// Encrypt returns the number that stands for n. It panics unless n is less than Domain.
+// Encrypt returns the number that stands for n. It panics unless n is less than Domain. If Domain is
+// 0 it always panics: use EncryptHalves.
 func (c *Cipher) Encrypt(n uint64) uint64 {
 	c.check(n)
 	high, low := c.EncryptHalves(n/c.right, n%c.right)
 	return high*c.right + low
 }
 
-// Decrypt returns the number that n stands for. It panics unless n is less than Domain.
+// Decrypt returns the number that n stands for. It panics as Encrypt does.
 func (c *Cipher) Decrypt(n uint64) uint64 {
 	c.check(n)
 	high, low := c.DecryptHalves(n/c.right, n%c.right)
@@ -158,14 +159,15 @@ func (c *Cipher) check(n uint64) {
 // EncryptHalves is Encrypt for a number in two halves, as 64 bits may be too few for it. high has
 // the first length/2 numerals, and low the others. It panics if a half is too large.
 //
-// It is algorithm 7 of SP 800-38G, FF1.Encrypt, on the numbers of the halves, which the standard
-// calls A and B.
+// It is algorithm 7 of SP 800-38G, FF1.Encrypt, on the numbers of the halves. The standard calls
+// them A and B, and swaps these names in each round. Here a and b stay: even rounds change a, and
+// odd ones b.
 func (c *Cipher) EncryptHalves(high, low uint64) (uint64, uint64) {
 	c.checkHalves(high, low)
 	r := blocks.Get().(*[16]byte)
 	a, b := high, low
 	for i := byte(0); i < rounds; i += 2 {
-		a = add(a, c.round(r, i, b, c.left), c.left) // this a is the standard's new B, and b its new A
+		a = add(a, c.round(r, i, b, c.left), c.left)
 		b = add(b, c.round(r, i+1, a, c.right), c.right)
 	}
 	blocks.Put(r)
@@ -198,6 +200,7 @@ func (c *Cipher) checkHalves(high, low uint64) {
 func (c *Cipher) round(r *[16]byte, i byte, number, modulus uint64) uint64 {
 	*r = c.mac
 	r[15-c.numberBytes] ^= i
+	// number has at most numberBytes bytes, so this leaves the round in its place.
 	binary.BigEndian.PutUint64(r[8:], binary.BigEndian.Uint64(r[8:])^number)
 	c.encryptAES(r[:], r[:])
 	high, low := uint64(0), binary.BigEndian.Uint64(r[:])

@@ -19,8 +19,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/randflake/randflake/internal/testing/leaktest"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/leaktest"
+	"github.com/randflake/randflake/internal/test/require"
 )
 
 func aesOf(t testing.TB, key []byte) cipher.Block {
@@ -305,9 +305,7 @@ func FuzzInverse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, key, tweak []byte, radix, length int, n uint64) {
 		c, err := New(aesOf(t, append(key, make([]byte, 16)...)[:16]), radix, length, tweak)
 		if err != nil {
-			if !errors.Is(err, ErrInvalidDomain) {
-				t.Errorf("radix %d, length %d: %v", radix, length, err)
-			}
+			require.ErrorIs(t, err, ErrInvalidDomain, "radix %d, length %d", radix, length)
 			return
 		}
 		if c.Domain() == 0 {

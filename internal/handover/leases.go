@@ -27,15 +27,14 @@ type Leases[L, W any] struct {
 	mu      sync.Mutex // held while the state is replaced
 	pending []L
 
-	// Line has the waiting callers. Add, Drop and Close serve them. Follow and Rework don't: a waiting
-	// caller may have called them, with the line locked. The line then tries again by its timer.
+	// Line has the waiting callers. Add, Drop and Close serve them.
 	Line *queue.Queue
 
 	// refused tells the keeper of each refusal, and with true each time that a caller goes on waiting.
 	// It is nil without a keeper.
 	refused func(err error, waiting bool)
 
-	_      [64]byte      // keeps the counts off the cache line that each call reads
+	_      [64]byte      // keeps these counts off the cache line that each call reads
 	Made   atomic.Uint64 // IDs handed out, late and not quite all
 	Waited atomic.Uint64 // calls that had to wait
 }
@@ -49,7 +48,7 @@ type State[L, W any] struct {
 	Dropped bool // by Drop; Work is over
 }
 
-// A Maker is a generator as its leases see it. They call one method at a time.
+// A Maker is a generator as its leases see it. Its methods are called one at a time.
 type Maker[L, W any] interface {
 	// Span returns the units [first, end) of a lease.
 	Span(lease L) (first, end int64)
@@ -62,8 +61,12 @@ type Maker[L, W any] interface {
 	End(work W) (over W, used bool)
 }
 
-// Errors are those that a generator returns when it was closed, and in a copy of its machine.
-type Errors struct{ Closed, Copied error }
+// Errors are a generator's own, for what its leases refuse.
+type Errors struct {
+	Closed            error
+	Copied            error // in a copy of its machine
+	Ended, NotStarted error // without a later lease, and before one
+}
 
 // Start puts a generator's first lease in force.
 func (l *Leases[L, W]) Start(m Maker[L, W], errs Errors, line *queue.Queue, first L, work W) {
@@ -95,7 +98,7 @@ func (l *Leases[L, W]) Drop() {
 func (l *Leases[L, W]) Close() error {
 	return l.change(func(st *State[L, W]) error {
 		work, _ := l.end(st)
-		neverStale := vmgen.Of(nil)
+		neverStale := vmgen.Of(nil) // callers get ErrClosed in a copy of the machine, too
 		l.InForce.Store(&State[L, W]{Machine: neverStale, Work: work, Lease: st.Lease, Closed: true})
 		if st.Machine.Stale() {
 			return l.errors.Copied
@@ -107,7 +110,7 @@ func (l *Leases[L, W]) Close() error {
 // change calls f with the state while no other call replaces it, and then serves the waiting
 // callers. If the generator is closed it does not call f, and returns the error for that.
 func (l *Leases[L, W]) change(f func(st *State[L, W]) error) error {
-	defer l.Line.Serve()
+	defer l.Line.Serve() // after Unlock: who is served may call Follow, which locks mu
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	st := l.InForce.Load()
@@ -117,10 +120,28 @@ func (l *Leases[L, W]) change(f func(st *State[L, W]) error) error {
 	return f(st)
 }
 
-// Follow puts a pending lease of unit now in force, in place of that of st, and forgets those that
+// Follow is called when st refused with err at unit now. It returns nil if another lease is in force
+// by then, so that another attempt may succeed, and otherwise the error that callers get.
+func (l *Leases[L, W]) Follow(st *State[L, W], now int64, err error) error {
+	if l.follow(st, now) {
+		return nil
+	}
+	if err == l.errors.Ended {
+		_, later := l.Next(now)
+		if later {
+			return l.errors.NotStarted
+		}
+	}
+	return err
+}
+
+// follow puts a pending lease of unit now in force, in place of that of st, and forgets those that
 // are over. If there is none it returns false and keeps all, as the clock may be wrong. It returns
 // true, too, if another call has replaced st: always so when a claim found that its work had ended.
-func (l *Leases[L, W]) Follow(st *State[L, W], now int64) bool {
+//
+// follow and Rework don't serve the line: a waiting caller may have called them, with the line
+// locked. The line goes on by its timer.
+func (l *Leases[L, W]) follow(st *State[L, W], now int64) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.InForce.Load() != st {
@@ -134,25 +155,27 @@ func (l *Leases[L, W]) Follow(st *State[L, W], now int64) bool {
 		return false
 	}
 	next := l.pending[i]
-	l.pending = slices.DeleteFunc(slices.Delete(l.pending, i, i+1), func(lease L) bool {
+	l.pending = slices.Delete(l.pending, i, i+1)
+	l.pending = slices.DeleteFunc(l.pending, func(lease L) bool {
 		_, end := l.maker.Span(lease)
 		return end <= now
 	})
-	_, used := l.end(st)
-	if !used {
+	_, reusable := l.end(st)
+	if reusable {
 		l.pending = append(l.pending, st.Lease)
 	}
 	l.InForce.Store(&State[L, W]{Machine: st.Machine, Work: l.maker.Begin(next, now), Lease: next})
 	return true
 }
 
-// end ends all claims under a state. It reports whether the lease was used, or dropped. If not, it
-// can be put in force again.
-func (l *Leases[L, W]) end(st *State[L, W]) (over W, used bool) {
+// end ends all claims under a state. It reports whether the lease can be put in force again: if it
+// was neither used nor dropped.
+func (l *Leases[L, W]) end(st *State[L, W]) (over W, reusable bool) {
 	if st.Dropped {
-		return st.Work, true
+		return st.Work, false
 	}
-	return l.maker.End(st.Work)
+	over, used := l.maker.End(st.Work)
+	return over, !used
 }
 
 // Next returns the first unit of the next pending lease that begins after now, if there is one.
@@ -185,14 +208,20 @@ func (l *Leases[L, W]) Counts() (made, waited uint64) {
 	return l.Made.Load(), l.Waited.Load()
 }
 
-// OnRefusal sets what Refused calls.
+// OnRefusal sets what Tell and TellWaiting call.
 func (l *Leases[L, W]) OnRefusal(f func(err error, waiting bool)) { l.refused = f }
 
-// Refused tells the keeper of err, if it is not nil, and returns it. waiting says that the caller
-// goes on waiting.
-func (l *Leases[L, W]) Refused(err error, waiting bool) error {
+// Tell returns err, and tells the keeper of it unless it is nil.
+func (l *Leases[L, W]) Tell(err error) error {
 	if err != nil && l.refused != nil {
-		l.refused(err, waiting)
+		l.refused(err, false)
 	}
 	return err
+}
+
+// TellWaiting tells the keeper why a caller goes on waiting.
+func (l *Leases[L, W]) TellWaiting(err error) {
+	if l.refused != nil {
+		l.refused(err, true)
+	}
 }

@@ -61,8 +61,14 @@ func To[T any](p *T) Pointer[T] { return Pointer[T]{unsafe.Pointer(p)} }
 // Get returns the pointer; nil from the zero Pointer.
 func (p Pointer[T]) Get() *T { return (*T)(p.to) }
 
-// Block returns the same cipher, but hides its round keys, which are as good as the key.
-func Block(b cipher.Block) cipher.Block { return hiddenBlock{To(&b)} }
+// AES returns AES-128 under a key. It hides its round keys, which are as good as the key.
+func AES(key Key) cipher.Block {
+	b, err := aes.NewCipher(key.Bytes()[:])
+	if err != nil {
+		panic(err) // never: 16 bytes are a key
+	}
+	return hiddenBlock{To(&b)}
+}
 
 // A hiddenBlock has a pointer to the interface, as a Pointer holds nothing else.
 type hiddenBlock struct{ to Pointer[cipher.Block] }

@@ -9,15 +9,10 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/randflake/randflake/internal/coarse"
 )
 
 // shortestPause keeps a queue from spinning when a clock does not move.
 const shortestPause = 100 * time.Microsecond
-
-// longestPause is the longest pause of a caller that waits alone, whom Serve does not reach.
-const longestPause = time.Second
 
 // Forever is the pause of a caller whom only Serve helps.
 const Forever = time.Hour
@@ -37,13 +32,13 @@ type Queue struct {
 
 // A caller waits in line.
 type caller struct {
-	try      func() (time.Duration, error)
-	served   chan struct{} // closed when err and panicked are those of the last try
+	attempt  func() (time.Duration, error)
+	served   chan struct{} // closed when err and panicked are those of the last attempt
 	err      error
 	panicked any // or nil
 }
 
-// result returns the error of the last try, or panics as it did, maybe in another goroutine.
+// result returns the error of the last attempt, or panics as it did, maybe in another goroutine.
 func (c *caller) result() error {
 	if c.panicked != nil {
 		panic(c.panicked)
@@ -54,24 +49,22 @@ func (c *caller) result() error {
 // New returns an empty queue. Its errors begin with name, the name of a package.
 func New(name string) *Queue { return &Queue{name: name, bubble: inBubble()} }
 
-func inBubble() bool { return coarse.InBubble(time.Now()) }
-
 // Empty reports whether no caller waits.
 func (q *Queue) Empty() bool { return q.length.Load() == 0 }
 
-// Wait calls try until try returns a pause of 0, and returns the error of that call, or nil. Until
-// then try returns why it failed and how long to pause before the next call. A call of Serve cuts
-// the pause short.
+// Wait calls attempt until that returns a pause of 0, and returns the error of that call, or nil.
+// Until then attempt returns why it failed and how long to pause before the next call. A call of Serve
+// cuts the pause short.
 //
-// Calls of try are one at a time, in any goroutine. The first call is at once if the line is empty,
-// otherwise after all callers that came before were served. If ctx ends first, Wait returns an
-// error that wraps the cause of that and the reason for the wait. A panic of try reaches the caller
-// of Wait.
-func (q *Queue) Wait(ctx context.Context, try func() (pause time.Duration, err error)) error {
+// Calls of attempt are one at a time, in any goroutine, with the queue locked: it must not call Wait
+// or Serve. The first call is at once if the line is empty, otherwise after all callers that came
+// before were served. If ctx ends first, Wait returns an error that wraps the cause of that and the
+// reason for the wait. A panic of attempt reaches the caller of Wait.
+func (q *Queue) Wait(ctx context.Context, attempt func() (pause time.Duration, err error)) error {
 	if q.elsewhere() {
-		return q.waitAlone(ctx, try)
+		return q.waitAlone(ctx, attempt)
 	}
-	c := &caller{try: try, served: make(chan struct{})}
+	c := &caller{attempt: attempt, served: make(chan struct{})}
 	element := q.join(c)
 	select {
 	case <-c.served:
@@ -81,35 +74,7 @@ func (q *Queue) Wait(ctx context.Context, try func() (pause time.Duration, err e
 	}
 }
 
-// elsewhere reports whether this goroutine is in a bubble and the queue is not, or the other way
-// round. A goroutine outside a bubble must not touch the timers and channels of the bubble. So
-// callers who are elsewhere don't stand in line.
-func (q *Queue) elsewhere() bool { return q.bubble != inBubble() }
-
-// waitAlone is Wait for a caller who is elsewhere. Serve does not reach this caller, who therefore
-// tries again at least each second.
-func (q *Queue) waitAlone(ctx context.Context, try func() (pause time.Duration, err error)) error {
-	for {
-		pause, err := q.tryAlone(try)
-		if pause == 0 {
-			return err
-		}
-		select {
-		case <-time.After(min(max(pause, shortestPause), longestPause)):
-		case <-ctx.Done():
-			return q.stopped(ctx, err)
-		}
-	}
-}
-
-// tryAlone calls try while no other try is called.
-func (q *Queue) tryAlone(try func() (pause time.Duration, err error)) (time.Duration, error) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return try()
-}
-
-// join puts a caller at the end of the line. If the line was empty, the caller tries at once.
+// join puts a caller at the end of the line. If the line was empty, the caller is served at once.
 func (q *Queue) join(c *caller) (element *list.Element) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -132,7 +97,7 @@ func (q *Queue) Serve() {
 // held.
 func (q *Queue) serve() {
 	for first := q.line.Front(); first != nil; first = q.line.Front() {
-		pause, err := q.try(first)
+		pause, err := q.serveOne(first)
 		if pause > 0 {
 			q.schedule(pause, err)
 			return
@@ -140,27 +105,40 @@ func (q *Queue) serve() {
 	}
 }
 
-// try calls the try of the first caller in line, who leaves the line unless that returns a pause. A
-// panic is kept for that caller, as this may be another one's goroutine. If try ends the goroutine,
-// that counts as an error. It is called with mu held.
-func (q *Queue) try(first *list.Element) (pause time.Duration, err error) {
-	c := first.Value.(*caller)
-	ended := fmt.Errorf("%s: a function that the caller gave did not return", q.name)
-	err = ended // stays if try panics or calls runtime.Goexit
+// serveOne calls the attempt of the first caller in line, who leaves the line unless that returns a
+// pause. It is called with mu held.
+func (q *Queue) serveOne(first *list.Element) (pause time.Duration, err error) {
+	returned := false
 	defer func() {
-		if pause > 0 {
-			return
-		}
-		c.panicked = recover()
-		c.err = err
-		q.remove(first)
-		close(c.served)
-		goexit := err == ended && c.panicked == nil
-		if goexit && q.line.Len() > 0 { // this goroutine can't serve the others
-			q.schedule(shortestPause, err)
+		if !returned {
+			q.abort(first, recover())
 		}
 	}()
-	return c.try()
+	pause, err = first.Value.(*caller).attempt()
+	returned = true
+	if pause == 0 {
+		q.finish(first, err, nil)
+	}
+	return pause, err
+}
+
+// abort serves a caller whose attempt did not return. A panic is kept for that caller, as this may be
+// another one's goroutine. Without one, attempt has ended this goroutine by runtime.Goexit.
+func (q *Queue) abort(first *list.Element, panicked any) {
+	err := fmt.Errorf("%s: a function that the caller gave did not return", q.name)
+	q.finish(first, err, panicked)
+	if panicked == nil && q.line.Len() > 0 { // this goroutine can't serve the others
+		q.schedule(shortestPause, err)
+	}
+}
+
+// finish takes a served caller out of the line, and lets its goroutine go on.
+func (q *Queue) finish(first *list.Element, err error, panicked any) {
+	c := first.Value.(*caller)
+	c.err = err
+	c.panicked = panicked
+	q.remove(first)
+	close(c.served)
 }
 
 // schedule has the line served after a pause, replacing an earlier timer. It is called with mu
@@ -168,7 +146,7 @@ func (q *Queue) try(first *list.Element) (pause time.Duration, err error) {
 func (q *Queue) schedule(pause time.Duration, reason error) {
 	q.reason = reason
 	if q.elsewhere() {
-		return // a line that is not empty has a timer
+		return // the timer is not ours to touch; it is set, as somebody waits
 	}
 	if q.timer != nil {
 		q.timer.Stop()

@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 )
 
 // page returns a file with a page as a device has it, changed by change.
@@ -34,32 +34,22 @@ func page(t *testing.T, change func(page []byte)) (path string) {
 func TestMapped(t *testing.T) {
 	path := page(t, func([]byte) {})
 	c := mapped(path)
-	if c == nil {
-		t.Fatal("no counter")
-	}
+	require.Must(t, c != nil, "no counter")
 	m := Of(c)
-	if m.Stale() || !m.Detects() {
-		t.Error("stale before any change, or not detected")
-	}
+	require.That(t, !m.Stale() && m.Detects(), "stale before any change, or not detected")
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	require.NoError(t, err)
 	defer f.Close()
 	require.Done(t)(f.WriteAt([]byte{8}, atCounter))
-	if !m.Stale() {
-		t.Error("not stale after the counter has changed")
-	}
+	require.That(t, m.Stale(), "not stale after the counter has changed")
 	for name, change := range map[string]func([]byte){
 		"another magic": func(p []byte) { p[0]++ },
 		"shorter":       func(p []byte) { binary.LittleEndian.PutUint32(p[atSize:], atCounter+sizeOfCounter-1) },
 		"no counter":    func(p []byte) { p[atFlags+1] = 0 },
 	} {
-		if mapped(page(t, change)) != nil {
-			t.Errorf("%s: there is a counter", name)
-		}
+		require.That(t, mapped(page(t, change)) == nil, "%s: there is a counter", name)
 	}
-	if mapped(filepath.Join(t.TempDir(), "missing")) != nil {
-		t.Error("a counter without a device")
-	}
+	require.That(t, mapped(filepath.Join(t.TempDir(), "missing")) == nil, "a counter without a device")
 }
 
 // TestGeneration: a generation is stale once its counter has changed, and without a counter never.
@@ -73,9 +63,7 @@ func TestGeneration(t *testing.T) {
 	if !before.Stale() || after.Stale() || !before.Detects() {
 		t.Errorf("stale %v before, %v after, detected %v", before.Stale(), after.Stale(), before.Detects())
 	}
-	if counter() == &machine {
-		t.Error("still pretended after undo")
-	}
+	require.That(t, counter() != &machine, "still pretended after undo")
 	if none := Of(nil); none.Stale() || none.Detects() {
 		t.Errorf("without a counter: stale %v, detected %v", none.Stale(), none.Detects())
 	}
@@ -89,14 +77,10 @@ func TestListenInBubble(t *testing.T) {
 		time.Sleep(time.Hour)
 	})
 	stop := Listen()
-	if kernel.callers != 1 || Listeners() != 1 {
-		t.Error("no listener outside of a bubble")
-	}
+	require.That(t, kernel.callers == 1 && Listeners() == 1, "no listener outside of a bubble")
 	stop()
 	stop()
-	if kernel.callers != 0 || Listeners() != 0 {
-		t.Error("a listener after stop")
-	}
+	require.That(t, kernel.callers == 0 && Listeners() == 0, "a listener after stop")
 }
 
 const changed = "change@/devices/platform/VMGENCTR:00\x00ACTION=change\x00"
@@ -151,9 +135,7 @@ func TestListener(t *testing.T) {
 	}
 	for round := range 2 {
 		first, second := l.listen(), l.listen()
-		if dialed != round+1 {
-			t.Fatalf("%d sockets in round %d", dialed, round)
-		}
+		require.Must(t, dialed == round+1, "%d sockets in round %d", dialed, round)
 		announce(copies.Load() + 1)
 		first()
 		announce(copies.Load() + 1)
@@ -185,12 +167,9 @@ func TestDial(t *testing.T) {
 		protocol, _ := unix.GetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_PROTOCOL)
 		address, err := unix.Getsockname(int(fd))
 		netlink, ok := address.(*unix.SockaddrNetlink)
-		if protocol != unix.NETLINK_KOBJECT_UEVENT || !ok || netlink.Groups != 1 {
-			t.Errorf("protocol %d, %+v, %v", protocol, address, err)
-		}
+		require.That(t, protocol == unix.NETLINK_KOBJECT_UEVENT && ok && netlink.Groups == 1,
+			"protocol %d, %+v, %v", protocol, address, err)
 		flags, err := unix.FcntlInt(fd, unix.F_GETFD, 0)
-		if flags != unix.FD_CLOEXEC || err != nil {
-			t.Errorf("flags %d, %v", flags, err)
-		}
+		require.That(t, flags == unix.FD_CLOEXEC && err == nil, "flags %d, %v", flags, err)
 	})
 }

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/internal/servers"
+	"github.com/randflake/randflake/internal/test/servers"
 )
 
 // A process is one worker, from its start to its end. Starting it again makes another one.

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/randflake/randflake/internal/servers"
+	"github.com/randflake/randflake/internal/test/servers"
 	"github.com/randflake/randflake/lab/etcd"
 	"github.com/randflake/randflake/lab/s3"
 )

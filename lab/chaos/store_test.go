@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/randflake/randflake/internal/servers"
+	"github.com/randflake/randflake/internal/test/servers"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/url"
 )

@@ -21,7 +21,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 )
 
 // A driver reads commands as lines, and answers each with one line. Its environment has ADDRESSES

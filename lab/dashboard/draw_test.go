@@ -18,7 +18,7 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/counter"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leasetest"
 	"github.com/randflake/randflake/lease/metrics"

@@ -18,7 +18,7 @@ import (
 	"gopkg.in/ini.v1"
 
 	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/mask"
 	"github.com/randflake/randflake/snowflake"
 	"github.com/randflake/randflake/ulid"
@@ -72,9 +72,7 @@ func TestGocql(t *testing.T) {
 		}
 	}
 	data, err := gocql.Marshal(column(gocql.TypeUUID), [16]byte(inner))
-	if err != nil || string(data) != string(inner[:]) {
-		t.Errorf("16 bytes are stored as %x: %v", data, err)
-	}
+	require.That(t, err == nil && string(data) == string(inner[:]), "16 bytes are stored as %x: %v", data, err)
 }
 
 // TestClickHouse: rows have what other databases have.
@@ -94,9 +92,7 @@ func testClickHouse(t *testing.T, kind string, k key) {
 	require.NoError(t, err)
 	err = c.AppendRow(k.id)
 	if k.column == nil {
-		if err == nil {
-			t.Errorf("a column of %s takes a %T", kind, k.id)
-		}
+		require.That(t, err != nil, "a column of %s takes a %T", kind, k.id)
 		return
 	}
 	back := reflect.New(reflect.TypeOf(k.id))
@@ -121,9 +117,8 @@ func TestGoqu(t *testing.T) {
 	for _, prepared := range []bool{false, true} {
 		statement, parameters, err := dialect.From("t").Prepared(prepared).Where(goqu.Ex{"id": ulid.ID(inner)}).ToSQL()
 		isParameter := len(parameters) == 1 && reflect.DeepEqual(parameters[0], inner[:])
-		if err != nil || isParameter != prepared {
-			t.Errorf("prepared %v: a ULID is written as %q with %v: %v", prepared, statement, parameters, err)
-		}
+		require.That(t, err == nil && isParameter == prepared,
+			"prepared %v: a ULID is written as %q with %v: %v", prepared, statement, parameters, err)
 	}
 }
 
@@ -197,9 +192,8 @@ func testRedigo[T comparable](t *testing.T, id T) {
 	var fields record
 	_, err := redis.Scan([]any{written}, &got)
 	structErr := redis.ScanStruct(row, &fields)
-	if err != nil || structErr != nil || got != id || fields.ID != id || *fields.Maybe != id || fields.None != nil {
-		t.Errorf("the %T %v came back as %v and %v: %v, %v", id, id, got, fields, err, structErr)
-	}
+	require.That(t, err == nil && structErr == nil && got == id && fields.ID == id && *fields.Maybe == id && fields.None == nil,
+		"the %T %v came back as %v and %v: %v, %v", id, id, got, fields, err, structErr)
 	for _, stranger := range []any{[]byte("5"), []byte(""), int64(5), "OK5"} {
 		if _, err := redis.Scan([]any{stranger}, &got); err == nil {
 			t.Errorf("%q is read as the %T %v", stranger, got, got)

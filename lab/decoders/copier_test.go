@@ -6,7 +6,7 @@ import (
 	"github.com/jinzhu/copier"
 
 	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/mask"
 )
 

@@ -31,7 +31,7 @@ import (
 	"github.com/spf13/viper"
 
 	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/link"
 	"github.com/randflake/randflake/mask"
 	"github.com/randflake/randflake/snowflake"

@@ -6,8 +6,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/internal/servers"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
+	"github.com/randflake/randflake/internal/test/servers"
 	"github.com/randflake/randflake/mask"
 	"github.com/randflake/randflake/snowflake"
 	"github.com/randflake/randflake/ulid"
@@ -48,9 +48,8 @@ func TestRedis(t *testing.T) {
 		}
 		parsed, err := randflake.Parse(client.Get(ctx, "text").Val())
 		integer, integerErr := client.Get(ctx, "integer").Int64()
-		if parsed != id || err != nil || randflake.ID(integer) != id || integerErr != nil || back.ID != text {
-			t.Errorf("%s came back as %v, %d and %s", text, parsed, integer, back.ID)
-		}
+		require.That(t, parsed == id && err == nil && randflake.ID(integer) == id && integerErr == nil && back.ID == text,
+			"%s came back as %v, %d and %s", text, parsed, integer, back.ID)
 		require.That(t, client.SIsMember(ctx, "set", text).Val(), "%s is not in the set", text)
 	}
 

@@ -14,7 +14,7 @@ import (
 	bson2 "go.mongodb.org/mongo-driver/v2/bson"
 
 	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/mask"
 	"github.com/randflake/randflake/snowflake"
 	"github.com/randflake/randflake/ulid"

@@ -10,7 +10,7 @@ import (
 	"xorm.io/xorm/schemas"
 
 	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/mask"
 	"github.com/randflake/randflake/snowflake"
 	"github.com/randflake/randflake/ulid"

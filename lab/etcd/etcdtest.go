@@ -18,7 +18,7 @@ import (
 	"go.etcd.io/etcd/etcdutl/v3/snapshot"
 	"go.uber.org/zap"
 
-	"github.com/randflake/randflake/internal/servers"
+	"github.com/randflake/randflake/internal/test/servers"
 )
 
 // A Cluster is some members, which keep their ports and data for as long as the Cluster lives.

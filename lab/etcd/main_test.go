@@ -9,8 +9,8 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 
-	"github.com/randflake/randflake/internal/servers"
-	"github.com/randflake/randflake/internal/testing/enginetest"
+	"github.com/randflake/randflake/internal/test/enginetest"
+	"github.com/randflake/randflake/internal/test/servers"
 	"github.com/randflake/randflake/lab/etcd"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/etcd"

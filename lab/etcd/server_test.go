@@ -9,7 +9,7 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/lab/etcd"
 )
 
@@ -92,9 +92,8 @@ func TestRestoredSnapshot(t *testing.T) {
 		err := tt.cluster.RestoreSaved(path, tt.token)
 		require.Must(t, err == nil, "%s: %v", name, err)
 		value, after := read(t, newEngine(t, clientOf(t, tt.cluster), ""), "x")
-		if value != "1" || (after.Lineage != newest.Lineage) != tt.shows || after.Position >= newest.Position {
-			t.Errorf("%s: %q, %+v; before it %+v", name, value, after, newest)
-		}
+		require.That(t, value == "1" && (after.Lineage != newest.Lineage) == tt.shows && after.Position < newest.Position,
+			"%s: %q, %+v; before it %+v", name, value, after, newest)
 		tt.cluster.Stop()
 	}
 }

@@ -17,8 +17,8 @@ import (
 	"time"
 
 	"github.com/randflake/randflake/counter/gapless"
-	"github.com/randflake/randflake/internal/servers"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
+	"github.com/randflake/randflake/internal/test/servers"
 )
 
 // A database is one of the test's own, on a server that the test may stop.

@@ -13,8 +13,8 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver
 
 	"github.com/randflake/randflake/counter/gapless"
-	"github.com/randflake/randflake/internal/servers"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
+	"github.com/randflake/randflake/internal/test/servers"
 )
 
 func TestPostgres(t *testing.T) {

@@ -16,7 +16,8 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/internal/testing/enginetest"
+	"github.com/randflake/randflake/internal/test/enginetest"
+	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/kubernetes"
 	"github.com/randflake/randflake/lease/leasetest"
@@ -101,9 +102,7 @@ func TestRights(t *testing.T) {
 	space, err := lease.Create(t.Context(), s.connect(t, s.Addr(), Admin, "randflake"), lease.Config{New: true, Check: secret.CheckValue()})
 	must(t, err)
 	must(t, space.Close())
-	if _, err := s.connect(t, s.Addr(), Orders, "other").Read(t.Context(), "a"); err == nil || !strings.Contains(err.Error(), "403") {
-		t.Errorf("Read of another ConfigMap: %v", err)
-	}
+	require.Says(t, "403", "Read of another ConfigMap")(s.connect(t, s.Addr(), Orders, "other").Read(t.Context(), "a"))
 	store, err := s.URL(s.Addr(), Orders, "shop", "randflake")
 	must(t, err)
 	t.Setenv("RANDFLAKE_STORE", store)

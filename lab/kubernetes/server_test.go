@@ -12,7 +12,7 @@ import (
 	"path/filepath"
 	"strconv"
 
-	"github.com/randflake/randflake/internal/servers"
+	"github.com/randflake/randflake/internal/test/servers"
 	"github.com/randflake/randflake/lab/etcd"
 )
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 )
 
 // changes are of what lab/promises lists: each has a file with another text, the test there that must be red, and what it says.

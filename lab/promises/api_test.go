@@ -18,7 +18,7 @@ import (
 	"golang.org/x/exp/apidiff"
 	"golang.org/x/tools/go/packages"
 
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 )
 
 const module = "github.com/randflake/randflake"

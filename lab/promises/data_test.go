@@ -22,7 +22,7 @@ import (
 	"github.com/randflake/randflake"
 	compat "github.com/randflake/randflake/compat"
 	"github.com/randflake/randflake/counter/numbers"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leasetest"
 	"github.com/randflake/randflake/lease/url"

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 )
 
 const root = "../.."

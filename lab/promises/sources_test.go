@@ -24,7 +24,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/url"
 	_ "github.com/randflake/randflake/service/client/api/randflake/v1"

@@ -17,7 +17,7 @@ import (
 
 	"github.com/randflake/randflake"
 	compat "github.com/randflake/randflake/compat"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 )
 
 // A reader returns those of the texts that it takes for something else.

@@ -11,7 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 
-	"github.com/randflake/randflake/internal/servers"
+	"github.com/randflake/randflake/internal/test/servers"
 )
 
 // A Server is a versitygw on a folder. It has one bucket, and heeds conditions unless it was

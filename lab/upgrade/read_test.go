@@ -15,7 +15,7 @@ import (
 	"github.com/randflake/randflake"
 	compat "github.com/randflake/randflake/compat"
 	"github.com/randflake/randflake/counter/numbers"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/file"
 	"github.com/randflake/randflake/lease/leasetest"
@@ -128,7 +128,7 @@ func TestDirectory(t *testing.T) {
 	require.NoError(t, space.CheckSecret(keptSecret(t).CheckValue()))
 	info, err := space.Info(t.Context())
 	require.NoError(t, err)
-	require.That(t, info.Lost != "", "the copy is no loss of data: %+v", info)
+	require.That(t, info.UnnotedLoss != "", "the copy is no loss of data: %+v", info)
 	orders, err := space.Counter(t.Context(), "orders")
 	require.NoError(t, err)
 	require.Equal(t, orders.Next, 4, "next number")

@@ -10,7 +10,7 @@ import (
 	theirs "github.com/bwmarrin/snowflake"
 
 	ours "github.com/randflake/randflake/compat/bwmarrin"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 )
 
 const bwmarrin = "github.com/bwmarrin/snowflake"

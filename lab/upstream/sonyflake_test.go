@@ -17,7 +17,7 @@ import (
 	_ "github.com/sony/sonyflake/mock" // for the tests that are run
 
 	ours "github.com/randflake/randflake/compat/sonyflake"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 )
 
 const sonyflake = "github.com/sony/sonyflake"
@@ -86,9 +86,7 @@ func TestSonyflakeProgram(t *testing.T) {
 func TestSonyflakeExports(t *testing.T) {
 	here := exports(t, "../../compat/sonyflake/sonyflake.go")
 	for name := range exports(t, filepath.Join(source(t, sonyflake), "sonyflake.go")) {
-		if !here[name] {
-			t.Errorf("%s is missing", name)
-		}
+		require.That(t, here[name], "%s is missing", name)
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 
 	"github.com/randflake/randflake/compat"
 	_ "github.com/randflake/randflake/compat/sparx64" // so that the go command runs TestItsTests again when it changes
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/lab/overlay"
 )
 

@@ -17,8 +17,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/randflake/randflake/internal/testing/enginetest"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/enginetest"
+	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/lease"
 )
 
@@ -96,12 +96,10 @@ func TestNotRepeated(t *testing.T) {
 			q.code.Store(uint32(code))
 			q.asked.Store(0)
 			_, err := e.Swap(t.Context(), nil, put)
-			if err == nil || !strings.Contains(err.Error(), "gave up") || errors.Is(err, context.Canceled) {
-				t.Errorf("%v: error %v, want one that says what the server says", code, err)
-			}
-			if errors.Is(err, lease.ErrStore) != refused {
-				t.Errorf("%v: error %v: says that nothing was changed: want %t", code, err, refused)
-			}
+			require.That(t, err != nil && strings.Contains(err.Error(), "gave up") && !errors.Is(err, context.Canceled),
+				"%v: error %v, want one that says what the server says", code, err)
+			require.That(t, errors.Is(err, lease.ErrStore) == refused,
+				"%v: error %v: says that nothing was changed: want %t", code, err, refused)
 			require.Equal(t, q.asked.Load(), 1, "%v: requests", code)
 		}
 		q.code.Store(uint32(codes.Canceled))
@@ -154,9 +152,8 @@ func TestURL(t *testing.T) {
 		c, prefix, err := parse(tt.url)
 		there := slices.Equal(c.Endpoints, strings.Fields(tt.endpoints)) && prefix == tt.prefix
 		encrypted := (c.TLS != nil) == strings.HasPrefix(tt.url, "etcds:")
-		if err != nil || !there || !encrypted || c.Username != tt.user || c.Password != tt.password {
-			t.Errorf("%s: %q, user %q, password %q, prefix %q, %v", tt.url, c.Endpoints, c.Username, c.Password, prefix, err)
-		}
+		require.That(t, err == nil && there && encrypted && c.Username == tt.user && c.Password == tt.password,
+			"%s: %q, user %q, password %q, prefix %q, %v", tt.url, c.Endpoints, c.Username, c.Password, prefix, err)
 	}
 }
 

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/randflake/randflake/internal/testing/enginetest"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/enginetest"
+	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/internal/localfile/localfiletest"
 	"github.com/randflake/randflake/lease/leasetest"
@@ -95,9 +95,8 @@ func TestFailures(t *testing.T) {
 			a, err := e.Swap(t.Context(), nil, entry("a", "2"))
 			require.ErrorIs(t, err, tt.want, "%+v", a)
 			before := tt.step == "lock" || tt.step == "write"
-			if errors.Is(err, lease.ErrStore) != before {
-				t.Errorf("%v: says that nothing was changed: want %v", err, before)
-			}
+			require.That(t, errors.Is(err, lease.ErrStore) == before,
+				"%v: says that nothing was changed: want %v", err, before)
 		})
 		if value, _ := get(t, e, "a"); value != tt.found {
 			t.Errorf("after the failure of %s: found %s, want %s", tt.what, value, tt.found)
@@ -317,9 +316,8 @@ func TestOwners(t *testing.T) {
 			for _, name := range names {
 				var s syscall.Stat_t
 				require.NoError(t, syscall.Stat(e.path(name), &s))
-				if int(s.Uid) != tt.wantOwner || int(s.Gid) != tt.want {
-					t.Errorf("%s is of user %d and group %d, want %d and %d", name, s.Uid, s.Gid, tt.wantOwner, tt.want)
-				}
+				require.That(t, int(s.Uid) == tt.wantOwner && int(s.Gid) == tt.want,
+					"%s is of user %d and group %d, want %d and %d", name, s.Uid, s.Gid, tt.wantOwner, tt.want)
 				if mode := os.FileMode(s.Mode & 0o777); tt.err == nil && mode != tt.mode&0o666 {
 					t.Errorf("%s has mode %04o in a directory of mode %04o", name, mode, tt.mode)
 				}

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/randflake/randflake/internal/testing/enginetest"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/enginetest"
+	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leasetest"
 )
@@ -72,9 +72,8 @@ func TestNew(t *testing.T) {
 			}
 			return tt.its.kind, tt.its.err
 		})
-		if !errors.Is(err, tt.want) || (e != nil) != (tt.want == nil) {
-			t.Errorf("%s: %v, want %v", name, err, tt.want)
-		}
+		require.That(t, errors.Is(err, tt.want) && (e != nil) == (tt.want == nil),
+			"%s: %v, want %v", name, err, tt.want)
 	}
 }
 
@@ -109,9 +108,8 @@ func TestCrashes(t *testing.T) {
 			want, position = "2", before.Position+1
 		}
 		a, b := string(after.Entries[0].Value), string(after.Entries[1].Value)
-		if a != want || (b == "2") != (a == "2") || after.Position != position || after.Lineage != before.Lineage {
-			t.Errorf("crash before step %d: %+v", crash, after)
-		}
+		require.That(t, a == want && (b == "2") == (a == "2") && after.Position == position && after.Lineage == before.Lineage,
+			"crash before step %d: %+v", crash, after)
 		if newer := put(t, next, "a", "3"); newer.Position != after.Position+1 {
 			t.Errorf("position %d after %d", newer.Position, after.Position)
 		}
@@ -216,9 +214,8 @@ func TestDamage(t *testing.T) {
 		before, _ := os.ReadFile(e.path(entriesName))
 		_, readErr := e.Read(t.Context(), "a")
 		_, swapErr := e.Swap(t.Context(), nil, entry("a", "2"))
-		if !errors.Is(readErr, tt.read) || !errors.Is(swapErr, tt.swap) {
-			t.Errorf("%s: %v, %v, want %v, %v", name, readErr, swapErr, tt.read, tt.swap)
-		}
+		require.That(t, errors.Is(readErr, tt.read) && errors.Is(swapErr, tt.swap),
+			"%s: %v, %v, want %v, %v", name, readErr, swapErr, tt.read, tt.swap)
 		if tt.read == corrupt {
 			require.ErrorIs(t, e.Prepare(t.Context()), corrupt, "%s: made again", name)
 		}
@@ -226,7 +223,5 @@ func TestDamage(t *testing.T) {
 			t.Errorf("%s: the entries were changed", name)
 		}
 	}
-	if err := open(t, filepath.Join(t.TempDir(), "no", "leases")).Prepare(t.Context()); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("without a parent: %v", err)
-	}
+	require.ErrorIs(t, open(t, filepath.Join(t.TempDir(), "no", "leases")).Prepare(t.Context()), fs.ErrNotExist, "without a parent")
 }

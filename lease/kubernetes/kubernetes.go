@@ -135,29 +135,29 @@ func (c *configMap) Get(ctx context.Context) (document.Document, error) {
 }
 
 // Put implements [document.Backend].
-func (c *configMap) Put(ctx context.Context, content []byte, version string) (document.Document, error) {
+func (c *configMap) Put(ctx context.Context, content []byte, tag string) (document.Document, error) {
 	method := http.MethodPut
 	path := "/" + c.name
-	if version == "" {
+	if tag == "" {
 		method = http.MethodPost
 		path = ""
-		version = fmt.Sprintf(`{"name":%q}`, c.name)
+		tag = fmt.Sprintf(`{"name":%q}`, c.name)
 	}
 	put := object{
 		APIVersion: "v1",
 		Kind:       "ConfigMap",
-		Metadata:   json.RawMessage(version),
+		Metadata:   json.RawMessage(tag),
 		Data:       map[string]string{"entries": string(content)},
 	}
 	d, status, err := c.call(ctx, method, path, put)
 	switch {
 	case status == http.StatusConflict, status == http.StatusNotFound && method == http.MethodPut:
 		return d, document.ErrChanged
-	case document.Refused(status):
+	case document.ChangedNothing(status):
 		return d, swap.Unmade(err)
 	}
 	if string(d.Content) != string(content) {
-		d.Version = "" // the answer is about another object, or one that was not put
+		d.Tag = "" // the answer is about another object, or one that was not put
 	}
 	return d, err
 }
@@ -194,7 +194,7 @@ func configMapIn(response *http.Response, content []byte) (document.Document, er
 	err = errors.Join(err, json.Unmarshal(got.Metadata, &metadata))
 	d := document.Document{Content: []byte(got.Data["entries"]), Lineage: metadata.UID}
 	if metadata.ResourceVersion != "" { // without it a put would have no condition
-		d.Version = string(got.Metadata)
+		d.Tag = string(got.Metadata)
 	}
 	d.Date, _ = http.ParseTime(response.Header.Get("Date"))
 	return d, err

@@ -19,8 +19,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/randflake/randflake/internal/testing/enginetest"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/enginetest"
+	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/internal/document/documenttest"
 	"github.com/randflake/randflake/lease/internal/taken"
@@ -264,9 +264,8 @@ func TestFull(t *testing.T) {
 		_, full = lease.Create(t.Context(), e, lease.Config{Name: fmt.Sprint(spaces), New: true})
 	}
 	want := fmt.Sprintf("full: its %d spaces, with their counters, can grow to", spaces)
-	if spaces < 200 || !errors.Is(full, lease.ErrStore) || !strings.Contains(full.Error(), want) {
-		t.Fatalf("after %d spaces: %v", spaces, full)
-	}
+	require.Must(t, spaces >= 200 && errors.Is(full, lease.ErrStore) && strings.Contains(full.Error(), want),
+		"after %d spaces: %v", spaces, full)
 
 	aged := "999999999999"
 	for i := range taken.MaxSteps - 1 {
@@ -278,16 +277,12 @@ func TestFull(t *testing.T) {
 		leases = append(leases, leasetest.Entry(fmt.Sprintf("%d/leases", i), aged)...)
 	}
 	a, err := e.Swap(t.Context(), nil, leases)
-	if err != nil || !a.Swapped {
-		t.Fatalf("%d aged spaces: %+v, %v", spaces, a, err)
-	}
+	require.Must(t, err == nil && a.Swapped, "%d aged spaces: %+v, %v", spaces, a, err)
 	s, err := lease.Open(t.Context(), e, lease.Config{Name: "0"})
 	require.NoError(t, err)
 	window := s.Limits().WindowOf(time.Now())
 	leased, err := s.Take(t.Context(), window, window+5, 1)
-	if err != nil || len(leased) != 6 {
-		t.Errorf("a take of an aged space: %v, %v", leased, err)
-	}
+	require.That(t, err == nil && len(leased) == 6, "a take of an aged space: %v, %v", leased, err)
 }
 
 // TestChanges: a new token is used at once, and a ConfigMap that was made again has another lineage.
@@ -361,9 +356,8 @@ func TestKubeconfig(t *testing.T) {
 		if tt.want == "" && err == nil {
 			continue
 		}
-		if tt.want == "" || err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "hunter2") {
-			t.Errorf("%s, %s: %v, want %q", tt.cluster, tt.user, err, tt.want)
-		}
+		require.That(t, tt.want != "" && err != nil && strings.Contains(err.Error(), tt.want) && !strings.Contains(err.Error(), "hunter2"),
+			"%s, %s: %v, want %q", tt.cluster, tt.user, err, tt.want)
 	}
 	if _, found := s.objects["/ids"]; !found || len(s.objects) != 1 {
 		t.Errorf("%v, want the ConfigMap ids alone", s.objects)
@@ -436,13 +430,9 @@ func TestInPod(t *testing.T) {
 	}
 	a, err := inPod(dir, "no host", "")
 	require.NoError(t, err)
-	if err := newEngine(a, "shop", "ids").Prepare(t.Context()); err == nil || !strings.Contains(err.Error(), "host name") {
-		t.Errorf("a host that is none: %v", err)
-	}
+	require.ErrorSays(t, newEngine(a, "shop", "ids").Prepare(t.Context()), "host name", "a host that is none")
 	require.NoError(t, os.Remove(filepath.Join(dir, "ca.crt")))
 	require.Refuses(t, fs.ErrNotExist, "without a certificate authority")(inPod(dir, "10.0.0.1", ""))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "ca.crt"), []byte("none"), 0o600))
-	if _, err := inPod(dir, "10.0.0.1", ""); err == nil || !strings.Contains(err.Error(), "want certificates in PEM") {
-		t.Errorf("with another authority's file: %v", err)
-	}
+	require.Says(t, "want certificates in PEM", "with another authority's file")(inPod(dir, "10.0.0.1", ""))
 }

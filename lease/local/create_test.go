@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/file"
 )
@@ -68,9 +68,7 @@ func TestCreateLeavesWhatIsThere(t *testing.T) {
 	for name, create := range map[string]func(string) (bool, error){"Create": Create, "CreateSpace": createSpace} {
 		made, err := create(dir)
 		entries, _ := os.ReadDir(dir)
-		if made || err != nil || len(entries) != 1 {
-			t.Errorf("%s: %v, %v, %v", name, made, err, entries)
-		}
+		require.That(t, !made && err == nil && len(entries) == 1, "%s: %v, %v, %v", name, made, err, entries)
 	}
 	dir = filepath.Join(t.TempDir(), "space")
 	if made, err := createSpace(dir); !made || err != nil {
@@ -99,9 +97,8 @@ func TestCreateFails(t *testing.T) {
 		return errors.Join(failed, os.WriteFile(filepath.Join(dir, secretName), []byte("half"), 0o600))
 	})
 	left, readErr := os.ReadDir(parent)
-	if made || !errors.Is(err, failed) || len(left) > 0 || readErr != nil {
-		t.Errorf("%v, %v, left behind: %v, %v", made, err, left, readErr)
-	}
+	require.That(t, !made && errors.Is(err, failed) && len(left) == 0 && readErr == nil,
+		"%v, %v, left behind: %v, %v", made, err, left, readErr)
 	require.NoError(t, os.WriteFile(filepath.Join(parent, secretName), nil, 0o600))
 	require.ErrorIs(t, fillWithSecret(parent), fs.ErrExist, "a space beside a secret that is not its own")
 	if made, err := occupy(filepath.Join(parent, "gone"), filepath.Join(parent, "shop")); made || !errors.Is(err, fs.ErrNotExist) {

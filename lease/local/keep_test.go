@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/lease"
 )
 
@@ -25,9 +25,7 @@ func isolate(t *testing.T) string {
 		t.Setenv(name, home)
 	}
 	dir, err := Dir("shop")
-	if err != nil || !strings.HasPrefix(dir, home) {
-		t.Fatalf("%s, %v", dir, err)
-	}
+	require.Must(t, err == nil && strings.HasPrefix(dir, home), "%s, %v", dir, err)
 	return dir
 }
 
@@ -59,14 +57,11 @@ func TestKeep(t *testing.T) {
 	dir, log := isolate(t), logs(t)
 	first, cipher := makeOne(t)
 	text := log.String()
-	if strings.Count(text, "\n") != 1 || !strings.Contains(text, "made a new secret") || !strings.Contains(text, filepath.Base(dir)) {
-		t.Errorf("logged at first use: %q", text)
-	}
+	require.That(t, strings.Count(text, "\n") == 1 && strings.Contains(text, "made a new secret") && strings.Contains(text, filepath.Base(dir)),
+		"logged at first use: %q", text)
 	log.Reset()
 	second, same := makeOne(t)
-	if log.Len() > 0 {
-		t.Errorf("logged later: %q", log)
-	}
+	require.That(t, log.Len() <= 0, "logged later: %q", log)
 	if first == second || same.Inspect(first) != cipher.Inspect(first) {
 		t.Errorf("%v and %v, which is %v and %v", first, second, cipher.Inspect(first), same.Inspect(first))
 	}
@@ -77,15 +72,12 @@ func TestKeep(t *testing.T) {
 	other, err := Keep("other", quiet())
 	require.NoError(t, err)
 	defer other.Close()
-	if other.Generator().Cipher().Inspect(first) == cipher.Inspect(first) {
-		t.Error("two names have one secret")
-	}
+	require.That(t, other.Generator().Cipher().Inspect(first) != cipher.Inspect(first), "two names have one secret")
 	again, err := Keep("other", quiet())
 	require.NoError(t, err)
 	defer again.Close()
-	if again.Generator().Lease().FirstNode == other.Generator().Lease().FirstNode {
-		t.Error("two keepers of one name have one node")
-	}
+	require.That(t, again.Generator().Lease().FirstNode != other.Generator().Lease().FirstNode,
+		"two keepers of one name have one node")
 }
 
 // TestKeepRefuses: what is wrong with a directory is said, with its name, and nothing in it is changed.
@@ -123,9 +115,7 @@ func TestKeepRefuses(t *testing.T) {
 			keeper, err := Keep("shop", quiet())
 			wantErr(t, "Keep", err, c.want, c.said)
 			wantErr(t, "Keep", err, c.want, dir)
-			if keeper != nil {
-				t.Error("there is a keeper")
-			}
+			require.That(t, keeper == nil, "there is a keeper")
 			if after, _ := filepath.Glob(filepath.Join(dir, "*")); len(after) != len(before) {
 				t.Errorf("%v, then %v", before, after)
 			}
@@ -162,9 +152,7 @@ func TestDir(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", "state")
 	require.Gives(t, filepath.Join(home, ".local", "state", "randflake", "shop"), "Dir")(Dir("shop"))
 	t.Setenv("HOME", "")
-	if _, err := Dir("shop"); err == nil || !strings.Contains(err.Error(), "HOME") {
-		t.Errorf("without a home: %v", err)
-	}
+	require.Says(t, "HOME", "without a home")(Dir("shop"))
 	t.Setenv("HOME", "home")
 	if dir, err := Dir("shop"); err == nil || !strings.Contains(err.Error(), "not an absolute path") {
 		t.Errorf("a home that depends on the working directory: %s, %v", dir, err)

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/lease/internal/localfile/localfiletest"
 	"golang.org/x/sys/unix"
 )
@@ -140,9 +140,7 @@ func TestCreateOnAMountPoint(t *testing.T) {
 	mount(t, "tmpfs", dir, "tmpfs", 0, "")
 	made, err := Create(dir)
 	wantErr(t, "a mount point", err, unix.EBUSY, "mount the directory above")
-	if made {
-		t.Error("it was made")
-	}
+	require.That(t, !made, "it was made")
 }
 
 // TestBrokenDisk: what can't be synced isn't made, and nothing is left behind.
@@ -168,9 +166,8 @@ func TestBrokenDisk(t *testing.T) {
 			localfiletest.Fail(t, unix.SYS_FSYNC)
 			err := do(dir)
 			left, readErr := os.ReadDir(dir)
-			if !errors.Is(err, unix.EIO) || len(left) > 0 || readErr != nil {
-				t.Errorf("%v, left behind: %v, %v", err, left, readErr)
-			}
+			require.That(t, errors.Is(err, unix.EIO) && len(left) == 0 && readErr == nil,
+				"%v, left behind: %v, %v", err, left, readErr)
 		})
 	}
 }
@@ -187,9 +184,7 @@ func TestUnknownDisk(t *testing.T) {
 		}
 		keeper, err := Keep("shop", quiet())
 		wantErr(t, "Keep", err, unix.EIO, dir)
-		if keeper != nil {
-			t.Error("there is a keeper")
-		}
+		require.That(t, keeper == nil, "there is a keeper")
 		made, err := Create(dir + "-2")
 		wantErr(t, "Create", err, unix.EIO, dir)
 		if left, err := os.ReadDir(filepath.Dir(dir)); made || err != nil || len(left) != 1 {

@@ -11,15 +11,14 @@ import (
 	"testing"
 
 	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 )
 
 // wantErr fails the test unless err is target and says something.
 func wantErr(t *testing.T, what string, err, target error, said string) {
 	t.Helper()
-	if !errors.Is(err, target) || !strings.Contains(err.Error(), said) {
-		t.Errorf("%s: %v, want %v, with %q", what, err, target, said)
-	}
+	require.That(t, errors.Is(err, target) && strings.Contains(err.Error(), said),
+		"%s: %v, want %v, with %q", what, err, target, said)
 }
 
 func TestSecretFile(t *testing.T) {
@@ -58,15 +57,11 @@ func TestReadSecretRefuses(t *testing.T) {
 		require.NoError(t, os.WriteFile(file, []byte(bad), 0o600))
 		_, err := ReadSecret(file)
 		wantErr(t, fmt.Sprintf("%d bytes", len(bad)), err, randflake.ErrInvalidSecret, file)
-		if strings.Contains(err.Error(), text[:16]) {
-			t.Errorf("%d characters: %v", len(bad), err)
-		}
+		require.That(t, !strings.Contains(err.Error(), text[:16]), "%d characters: %v", len(bad), err)
 	}
 	_, err := ReadSecret("")
 	wantErr(t, "no name", err, fs.ErrInvalid, "its name is empty")
-	if _, err := ReadSecret(t.TempDir()); err == nil || !strings.Contains(err.Error(), "directory") {
-		t.Errorf("a directory: %v", err)
-	}
+	require.Says(t, "directory", "a directory")(ReadSecret(t.TempDir()))
 }
 
 func TestReadSecretLooksAtTheMode(t *testing.T) {

@@ -13,9 +13,9 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/randflake/randflake/internal/servers"
-	"github.com/randflake/randflake/internal/testing/enginetest"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/enginetest"
+	"github.com/randflake/randflake/internal/test/require"
+	"github.com/randflake/randflake/internal/test/servers"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leasetest"
 )
@@ -131,9 +131,8 @@ func TestDeadlock(t *testing.T) {
 	}
 	_, err = tx.Exec(lock, "")
 	require.NoError(t, err)
-	if do(t, server, "SHOW GLOBAL STATUS LIKE 'Innodb_deadlocks'") == "Innodb_deadlocks\t0" {
-		t.Error("there was no deadlock: the test shows nothing")
-	}
+	require.That(t, do(t, server, "SHOW GLOBAL STATUS LIKE 'Innodb_deadlocks'") != "Innodb_deadlocks\t0",
+		"there was no deadlock: the test shows nothing")
 	require.NoError(t, tx.Rollback())
 	require.NoError(t, <-done)
 }
@@ -182,9 +181,8 @@ func TestRestored(t *testing.T) {
 	}
 	require.NoError(t, server.Start())
 	last := put(t, e, "a", "1")
-	if last.Lineage != first.Lineage || last.Position <= first.Position {
-		t.Errorf("after a restart: %+v, before: %+v", last, first)
-	}
+	require.That(t, last.Lineage == first.Lineage && last.Position > first.Position,
+		"after a restart: %+v, before: %+v", last, first)
 	do(t, server, dump)
 	lineages.WantNew(t, "restored", e)
 	if _, seen := read(t, e, "a"); seen.Position >= last.Position {
@@ -253,7 +251,6 @@ func TestErrors(t *testing.T) {
 		},
 	})
 	_, err = open(t, newURL(shared)).Swap(t.Context(), nil, entry("a", "1"))
-	if !errors.Is(err, lease.ErrNoSpace) || !errors.Is(err, lease.ErrStore) {
-		t.Errorf("without a table: %v, want one that says that nothing was changed", err)
-	}
+	require.That(t, errors.Is(err, lease.ErrNoSpace) && errors.Is(err, lease.ErrStore),
+		"without a table: %v, want one that says that nothing was changed", err)
 }

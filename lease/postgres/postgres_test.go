@@ -16,9 +16,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/randflake/randflake/internal/servers"
-	"github.com/randflake/randflake/internal/testing/enginetest"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/enginetest"
+	"github.com/randflake/randflake/internal/test/require"
+	"github.com/randflake/randflake/internal/test/servers"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leasetest"
 )
@@ -168,9 +168,7 @@ func TestSettings(t *testing.T) {
 			break
 		}
 	}
-	if !lost {
-		t.Error("no commit was lost: the test shows nothing")
-	}
+	require.That(t, lost, "no commit was lost: the test shows nothing")
 }
 
 // TestCommit: what a call returned is nothing before its commit has succeeded. One that was told
@@ -210,9 +208,7 @@ func TestCommit(t *testing.T) {
 func tool(t *testing.T, name string, args ...string) {
 	t.Helper()
 	paths, err := filepath.Glob("/usr/lib/postgresql/*/bin/" + name)
-	if err != nil || len(paths) == 0 {
-		t.Fatalf("no program %s: make servers installs it", name)
-	}
+	require.Must(t, err == nil && len(paths) != 0, "no program %s: make servers installs it", name)
 	if out, err := exec.Command(paths[len(paths)-1], args...).CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v: %s", name, err, out)
 	}
@@ -239,9 +235,8 @@ func TestLoss(t *testing.T) {
 	require.NoError(t, server.Stop())
 	require.NoError(t, server.Start())
 	_, after := read(t, open(t, where), "a")
-	if after.Lineage != before.Lineage || after.Incarnation != before.Incarnation || after.Position != before.Position {
-		t.Errorf("after a restart: %+v, before: %+v", after, before)
-	}
+	require.That(t, after.Lineage == before.Lineage && after.Incarnation == before.Incarnation && after.Position == before.Position,
+		"after a restart: %+v, before: %+v", after, before)
 
 	promoted := func(primary *servers.Postgres) *servers.Postgres {
 		standby, err := primary.BaseBackup(filepath.Join(t.TempDir(), "standby"), true)
@@ -293,9 +288,8 @@ func TestPromotion(t *testing.T) {
 	promoted := open(t, through(t, standby.Addr(), where))
 	value, after := read(t, promoted, "a")
 	promotion := after.Lineage == before.Lineage && after.Incarnation != before.Incarnation
-	if value != "1" || !promotion || after.Position != before.Position || before.Doubt+after.Doubt != "" {
-		t.Errorf("after the promotion: %q, %+v, want %+v", value, after, before)
-	}
+	require.That(t, value == "1" && promotion && after.Position == before.Position && before.Doubt+after.Doubt == "",
+		"after the promotion: %q, %+v, want %+v", value, after, before)
 	follow(standby)
 	put(t, promoted, "a", "2")
 }
@@ -326,7 +320,6 @@ func TestErrors(t *testing.T) {
 		},
 	})
 	_, err = open(t, newURL(shared)).Swap(t.Context(), nil, entry("a", "1"))
-	if !errors.Is(err, lease.ErrNoSpace) || !errors.Is(err, lease.ErrStore) {
-		t.Errorf("without a table: %v, want one that says that nothing was changed", err)
-	}
+	require.That(t, errors.Is(err, lease.ErrNoSpace) && errors.Is(err, lease.ErrStore),
+		"without a table: %v, want one that says that nothing was changed", err)
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 )
 
 // take makes n IDs, each in a goroutine of its own, one after the other, so that all Ps get to make some.
@@ -42,14 +42,10 @@ func TestSameIDsInEachRun(t *testing.T) {
 		for _, id := range ids {
 			texts = append(texts, id.String())
 		}
-		if !slices.Equal(texts, want) {
-			t.Errorf("made %q, want %q", texts, want)
-		}
+		require.That(t, slices.Equal(texts, want), "made %q, want %q", texts, want)
 	}
 	one, other := take(t, New(t, NewClock()), 1000), take(t, New(t, NewClock()), 1000)
-	if !slices.Equal(one, other) {
-		t.Error("two generators made different IDs")
-	}
+	require.That(t, slices.Equal(one, other), "two generators made different IDs")
 	if one, other = take(t, Keep(t, NewClock()).Generator(), 1000), take(t, Keep(t, NewClock()).Generator(), 1000); !slices.Equal(one, other) {
 		t.Error("two keepers made different IDs")
 	}

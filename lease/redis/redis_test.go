@@ -13,9 +13,9 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/logging"
 
-	"github.com/randflake/randflake/internal/servers"
-	"github.com/randflake/randflake/internal/testing/enginetest"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/enginetest"
+	"github.com/randflake/randflake/internal/test/require"
+	"github.com/randflake/randflake/internal/test/servers"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leasetest"
 )
@@ -79,9 +79,7 @@ func prepare(t testing.TB, server *servers.Redis, query string) *Engine {
 func waitFor(t testing.TB, done func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); !done(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("not within a minute")
-		}
+		require.Must(t, !time.Now().After(deadline), "not within a minute")
 	}
 }
 
@@ -97,9 +95,7 @@ func wantError(t testing.TB, what string, err, is error, words ...string) {
 	for _, word := range words {
 		ok = ok && strings.Contains(err.Error(), word)
 	}
-	if !ok {
-		t.Errorf("%s: error %v, want %v that says %q", what, err, is, words)
-	}
+	require.That(t, ok, "%s: error %v, want %v that says %q", what, err, is, words)
 }
 
 var places atomic.Int64
@@ -159,9 +155,8 @@ func TestLoss(t *testing.T) {
 	require.NoError(t, errors.Join(server.Kill(), os.RemoveAll(files), os.CopyFS(files, os.DirFS(copied)), server.Start()))
 	value, after := read(t, connect(t, server.Addr(), ""), "a")
 	older := after.Lineage == before.Lineage && after.Incarnation != before.Incarnation && after.Position < before.Position
-	if value != "1" || !older {
-		t.Errorf("%q, %+v, want the older copy, another incarnation and a lower position than %+v", value, after, before)
-	}
+	require.That(t, value == "1" && older,
+		"%q, %+v, want the older copy, another incarnation and a lower position than %+v", value, after, before)
 	do(t, server, "FLUSHALL")
 	_, err := e.Swap(t.Context(), nil, entry("a", "2"))
 	wantError(t, "Swap", err, lease.ErrNoSpace)
@@ -216,9 +211,7 @@ func TestFirstRewrite(t *testing.T) {
 	if a := put(t, e, "a", "1"); !strings.Contains(a.Doubt, "append-only file is rewritten") {
 		t.Errorf("while it is rewritten: doubt %q", a.Doubt)
 	}
-	if !info(server, "aof_rewrite_in_progress:1") {
-		t.Error("there is no rewrite any more: the test shows nothing")
-	}
+	require.That(t, info(server, "aof_rewrite_in_progress:1"), "there is no rewrite any more: the test shows nothing")
 	waitFor(t, func() bool { return info(server, "aof_rewrite_in_progress:0") })
 	if a := put(t, e, "a", "1"); a.Doubt != "" {
 		t.Errorf("after that: doubt %q", a.Doubt)
@@ -252,9 +245,7 @@ func TestReplicasAcknowledge(t *testing.T) {
 	defer cancel()
 	_, err := e.Swap(ctx, nil, entry("b", "1"))
 	wantError(t, "Swap", err, nil, "0 of 1 replicas")
-	if errors.Is(err, lease.ErrStore) {
-		t.Errorf("%v, and it was made", err)
-	}
+	require.That(t, !errors.Is(err, lease.ErrStore), "%v, and it was made", err)
 	require.NoError(t, replica.Resume())
 	require.NoError(t, replica.Kill())
 	waitFor(t, func() bool { return info(primary, "connected_slaves:0") })

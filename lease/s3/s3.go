@@ -161,19 +161,19 @@ func (o *object) Get(ctx context.Context) (d document.Document, err error) {
 	if err != nil {
 		return d, err
 	}
-	d.Version = aws.ToString(out.ETag)
+	d.Tag = aws.ToString(out.ETag)
 	d.Made = aws.ToTime(out.LastModified)
 	d.Date, _ = middleware.GetServerTime(out.ResultMetadata)
 	return d, nil
 }
 
 // Put implements [document.Backend].
-func (o *object) Put(ctx context.Context, content []byte, version string) (document.Document, error) {
-	d, err := o.put(ctx, "entries", content, version)
+func (o *object) Put(ctx context.Context, content []byte, tag string) (document.Document, error) {
+	d, err := o.put(ctx, "entries", content, tag)
 	if unchanged(err) || cutOff(err) {
 		return d, document.ErrChanged
 	}
-	if document.Refused(status(err)) {
+	if document.ChangedNothing(status(err)) {
 		return d, swap.Unmade(err)
 	}
 	return d, err
@@ -186,11 +186,11 @@ func cutOff(err error) bool {
 	return ok && (failed.Op == "write" || failed.Op == "readfrom")
 }
 
-// put puts an object if it has the version, or if there is none if the version is empty. It sends the
+// put puts an object if it has the tag, or if there is none if the tag is empty. It sends the
 // object once, without the client's retries: after an error the request may have taken effect, or may
 // still do so.
 func (o *object) put(
-	ctx context.Context, name string, content []byte, version string,
+	ctx context.Context, name string, content []byte, tag string,
 ) (d document.Document, err error) {
 	in := &s3.PutObjectInput{
 		Bucket:      &o.bucket,
@@ -198,16 +198,16 @@ func (o *object) put(
 		Body:        bytes.NewReader(content),
 		ContentType: aws.String("application/json"),
 	}
-	if version == "" {
+	if tag == "" {
 		in.IfNoneMatch = aws.String("*")
 	} else {
-		in.IfMatch = &version
+		in.IfMatch = &tag
 	}
 	out, err := o.client.PutObject(ctx, in, func(o *s3.Options) { o.Retryer = aws.NopRetryer{} })
 	if err != nil {
 		return d, err
 	}
-	d.Version = aws.ToString(out.ETag)
+	d.Tag = aws.ToString(out.ETag)
 	d.Date, _ = middleware.GetServerTime(out.ResultMetadata)
 	return d, nil
 }
@@ -216,8 +216,8 @@ func (o *object) put(
 // there is no object yet.
 func (o *object) Check(ctx context.Context) error {
 	const another = `"00000000000000000000000000000000"` // the ETag of another object
-	for i, version := range []string{"", "", another} {
-		_, err := o.put(ctx, "trial", []byte("{}"), version)
+	for i, tag := range []string{"", "", another} {
+		_, err := o.put(ctx, "trial", []byte("{}"), tag)
 		switch {
 		case unchanged(err), err == nil && i == 0: // as it should be
 		case err == nil || status(err) == http.StatusNotImplemented:

@@ -16,8 +16,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
-	"github.com/randflake/randflake/internal/testing/enginetest"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/enginetest"
+	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/internal/document/documenttest"
 	"github.com/randflake/randflake/lease/leasetest"
@@ -135,9 +135,8 @@ func TestConditionsIgnored(t *testing.T) {
 			_, readErr := e.Read(t.Context(), "a")
 			_, swapErr := e.Swap(t.Context(), nil, leasetest.Entry("a", "1"))
 			for _, err := range []error{readErr, swapErr, e.Prepare(t.Context())} {
-				if !errors.Is(err, lease.ErrUnsafe) || !strings.Contains(err.Error(), tt.ignores+tt.refuses) || s.Puts > 0 {
-					t.Errorf("%+v: %v, %d puts", tt, err, s.Puts)
-				}
+				require.That(t, errors.Is(err, lease.ErrUnsafe) && strings.Contains(err.Error(), tt.ignores+tt.refuses) && s.Puts <= 0,
+					"%+v: %v, %d puts", tt, err, s.Puts)
 			}
 		}
 	}
@@ -151,12 +150,9 @@ func TestTrialFails(t *testing.T) {
 		s.refuses, s.once, s.status = refuses, true, http.StatusForbidden
 		e := connect(t)
 		err := e.Prepare(t.Context())
-		if err == nil || errors.Is(err, lease.ErrUnsafe) || !strings.Contains(err.Error(), "403") {
-			t.Errorf("%s: %v, want one that says 403", refuses, err)
-		}
-		if s.Puts > 0 {
-			t.Errorf("%s: %d puts", refuses, s.Puts)
-		}
+		require.That(t, err != nil && !errors.Is(err, lease.ErrUnsafe) && strings.Contains(err.Error(), "403"),
+			"%s: %v, want one that says 403", refuses, err)
+		require.That(t, s.Puts <= 0, "%s: %d puts", refuses, s.Puts)
 		require.NoError(t, e.Prepare(t.Context()))
 	}
 }
@@ -208,9 +204,8 @@ func TestLostConnection(t *testing.T) {
 	for op, puts := range map[string]int{"write": 2, "readfrom": 2, "read": 1, "": 1} {
 		c.op, c.puts = op, 0
 		a, err := e.Swap(t.Context(), nil, leasetest.Entry("a", "1"))
-		if c.puts != puts || (err == nil) != (op != "read") || a.Swapped != (err == nil) {
-			t.Errorf("%q failed: %+v, %v, sent %d times, want %d", op, a, err, c.puts, puts)
-		}
+		require.That(t, c.puts == puts && (err == nil) == (op != "read") && a.Swapped == (err == nil),
+			"%q failed: %+v, %v, sent %d times, want %d", op, a, err, c.puts, puts)
 		if err != nil && !errors.Is(err, io.ErrClosedPipe) {
 			t.Errorf("%q failed: %v, want what failed", op, err)
 		}
@@ -231,9 +226,7 @@ func TestRequests(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, e.Prepare(t.Context()))
 		leasetest.Put(t, e, "a", "1")
-		if !strings.Contains(s.asked.Get("Authorization"), want) {
-			t.Errorf("region %q: %v", region, s.asked)
-		}
+		require.That(t, strings.Contains(s.asked.Get("Authorization"), want), "region %q: %v", region, s.asked)
 		put := s.asked
 		leasetest.Get(t, e, "a")
 		if text := fmt.Sprint(put, s.asked); strings.Contains(strings.ToLower(text), "checksum") {
@@ -265,9 +258,7 @@ func TestCopies(t *testing.T) {
 	lineages.WantNew(t, "copied", e)
 	s.objects[key] = []byte("{}")
 	_, err := e.Swap(t.Context(), nil, leasetest.Entry("a", "1"))
-	if !errors.Is(err, lease.ErrCorrupt) || string(s.objects[key]) != "{}" {
-		t.Errorf("on other content: %v", err)
-	}
+	require.That(t, errors.Is(err, lease.ErrCorrupt) && string(s.objects[key]) == "{}", "on other content: %v", err)
 }
 
 func TestURL(t *testing.T) {
@@ -296,7 +287,5 @@ func TestURL(t *testing.T) {
 		Failing: map[string]string{"s3://bucket": "AWS_REGION"},
 	})
 	t.Setenv("AWS_PROFILE", "missing")
-	if _, err := Connect(t.Context(), "s3://bucket?region=x"); err == nil || !strings.Contains(err.Error(), "missing") {
-		t.Errorf("a profile that isn't there: %v", err)
-	}
+	require.Says(t, "missing", "a profile that isn't there")(Connect(t.Context(), "s3://bucket?region=x"))
 }

@@ -10,8 +10,8 @@ import (
 
 	sqlite3 "modernc.org/sqlite/lib"
 
-	"github.com/randflake/randflake/internal/testing/enginetest"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/enginetest"
+	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/internal/localfile/localfiletest"
 )
@@ -38,9 +38,8 @@ func TestBrokenDisk(t *testing.T) {
 	t.Run("swap", func(t *testing.T) {
 		localfiletest.Fail(t, syscall.SYS_FSYNC)
 		a, err := e.Swap(t.Context(), nil, entry("a", "2"))
-		if code(err) != sqlite3.SQLITE_IOERR || errors.Is(err, lease.ErrStore) {
-			t.Errorf("%+v, %v, want an error that leaves open whether it was made", a, err)
-		}
+		require.That(t, code(err) == sqlite3.SQLITE_IOERR && !errors.Is(err, lease.ErrStore),
+			"%+v, %v, want an error that leaves open whether it was made", a, err)
 	})
 	put(t, e, "a", "3")
 }

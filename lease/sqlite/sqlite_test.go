@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/randflake/randflake/internal/testing/enginetest"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/enginetest"
+	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leasetest"
 )
@@ -80,9 +80,8 @@ func TestLocked(t *testing.T) {
 	defer cancel()
 	_, readErr := e.Read(ctx, "a")
 	_, swapErr := e.Swap(ctx, nil, entry("a", "2"))
-	if !errors.Is(readErr, context.DeadlineExceeded) || !errors.Is(swapErr, context.DeadlineExceeded) {
-		t.Errorf("%v, %v", readErr, swapErr)
-	}
+	require.That(t, errors.Is(readErr, context.DeadlineExceeded) && errors.Is(swapErr, context.DeadlineExceeded),
+		"%v, %v", readErr, swapErr)
 	time.AfterFunc(300*time.Millisecond, func() { db.Exec("COMMIT") })
 	put(t, e, "a", "3")
 	// A reader only lets go after COMMIT found it.
@@ -91,9 +90,8 @@ func TestLocked(t *testing.T) {
 	rows.Next()
 	time.AfterFunc(300*time.Millisecond, func() { rows.Close() })
 	before, after := put(t, e, "a", "4"), put(t, e, "a", "5")
-	if before.Position != 3 || after.Position != 4 {
-		t.Errorf("positions %d and %d, want 3 and 4", before.Position, after.Position)
-	}
+	require.That(t, before.Position == 3 && after.Position == 4,
+		"positions %d and %d, want 3 and 4", before.Position, after.Position)
 }
 
 // TestCopy puts copies in the place of the file, and older content into it.
@@ -157,9 +155,8 @@ func TestNew(t *testing.T) {
 			}
 			return "", nil
 		})
-		if !errors.Is(err, tt.want) || (e != nil) != (tt.want == nil) {
-			t.Errorf("%s: %v, want %v", tt.path, err, tt.want)
-		}
+		require.That(t, errors.Is(err, tt.want) && (e != nil) == (tt.want == nil),
+			"%s: %v, want %v", tt.path, err, tt.want)
 	}
 }
 
@@ -211,9 +208,8 @@ func TestRefused(t *testing.T) {
 			errs = append(errs, readErr, listErr, putErr)
 		}
 		for i, err := range errs {
-			if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "%!") {
-				t.Errorf("%s: call %d: %v, want %s", tt.does, i, err, tt.want)
-			}
+			require.That(t, err != nil && strings.Contains(err.Error(), tt.want) && !strings.Contains(err.Error(), "%!"),
+				"%s: call %d: %v, want %s", tt.does, i, err, tt.want)
 		}
 		require.Done(t)(db.Exec(tt.undoes))
 		if value, after := get(t, e, "a"); value != "1" || after.Position != before.Position {
@@ -229,9 +225,7 @@ func TestRemoved(t *testing.T) {
 	a, err := e.transact(t.Context(), "read", reading, func(*sql.Tx, *lease.Answer) error {
 		return os.Remove(path)
 	})
-	if !errors.Is(err, lease.ErrNoSpace) || a.Lineage != "" {
-		t.Errorf("%+v, %v", a, err)
-	}
+	require.That(t, errors.Is(err, lease.ErrNoSpace) && a.Lineage == "", "%+v, %v", a, err)
 }
 
 // TestGone: only Prepare makes a file, and nothing makes a directory.
@@ -247,9 +241,7 @@ func TestGone(t *testing.T) {
 			t.Errorf("%v, and the file: %v", err, found)
 		}
 	}
-	if !errors.Is(swapErr, lease.ErrStore) {
-		t.Errorf("Swap: %v: does not say that nothing was changed", swapErr)
-	}
+	require.That(t, errors.Is(swapErr, lease.ErrStore), "Swap: %v: does not say that nothing was changed", swapErr)
 	err := open(t, path+"/x.db").Prepare(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "directory that is there") {
 		t.Error(err)
@@ -258,9 +250,7 @@ func TestGone(t *testing.T) {
 	require.Refuses(t, lease.ErrNoSpace, "Read")(e.Read(t.Context(), "a"))
 	do(t, path, "CREATE TABLE randflake_position (token, position)",
 		"CREATE TRIGGER t BEFORE INSERT ON randflake_position BEGIN SELECT RAISE(ABORT, 'refused'); END")
-	if err := e.Prepare(t.Context()); err == nil || !strings.Contains(err.Error(), "refused") {
-		t.Errorf("Prepare where a statement fails: %v", err)
-	}
+	require.ErrorSays(t, e.Prepare(t.Context()), "refused", "Prepare where a statement fails")
 }
 
 // TestDamage: a file that is torn, or none of SQLite's, is refused and stays.
@@ -274,9 +264,8 @@ func TestDamage(t *testing.T) {
 		_, readErr := e.Read(t.Context(), "a")
 		_, swapErr := e.Swap(t.Context(), nil, entry("a", "2"))
 		left, err := os.ReadFile(path)
-		if !errors.Is(readErr, lease.ErrCorrupt) || !errors.Is(swapErr, lease.ErrCorrupt) || err != nil || string(left) != damage {
-			t.Errorf("%v, %v, %v", readErr, swapErr, err)
-		}
+		require.That(t, errors.Is(readErr, lease.ErrCorrupt) && errors.Is(swapErr, lease.ErrCorrupt) && err == nil && string(left) == damage,
+			"%v, %v, %v", readErr, swapErr, err)
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/local"
 )
@@ -128,9 +128,7 @@ func TestWindowsDrive(t *testing.T) {
 func TestSchemes(t *testing.T) {
 	for _, scheme := range Schemes() {
 		l, _, err := parseLocation(strings.ToUpper(scheme) + ":///x")
-		if err != nil || l.driver() != driverOf(scheme) {
-			t.Errorf("%s: %+v, %v", scheme, l, err)
-		}
+		require.That(t, err == nil && l.driver() == driverOf(scheme), "%s: %+v, %v", scheme, l, err)
 	}
 }
 
@@ -140,9 +138,8 @@ func TestDirectory(t *testing.T) {
 	dir := filepath.Join(parent, "leases")
 	for i, name := range []string{"file:" + dir, "file:" + dir + "?space=orders", dir + "?space=visits"} {
 		_, err := Open(t.Context(), name, lease.Config{})
-		if !errors.Is(err, lease.ErrNoSpace) || !strings.HasSuffix(err.Error(), "make the space first") {
-			t.Errorf("%v, want %v, and what to do", err, lease.ErrNoSpace)
-		}
+		require.That(t, errors.Is(err, lease.ErrNoSpace) && strings.HasSuffix(err.Error(), "make the space first"),
+			"%v, want %v, and what to do", err, lease.ErrNoSpace)
 		limits := lease.Limits{Nodes: uint32(i + 1)}
 		made, err := Create(t.Context(), name, lease.Config{New: true, Limits: limits})
 		require.NoError(t, err)
@@ -155,9 +152,7 @@ func TestDirectory(t *testing.T) {
 		require.Equal(t, opened.Limits().Nodes, uint32(i+1), "nodes of %s", name)
 	}
 	made, err := os.ReadDir(parent)
-	if err != nil || len(made) != 1 {
-		t.Errorf("%v, %v, want one directory", made, err)
-	}
+	require.That(t, err == nil && len(made) == 1, "%v, %v, want one directory", made, err)
 }
 
 func TestSpace(t *testing.T) {
@@ -191,9 +186,8 @@ func TestKeepWaits(t *testing.T) {
 			began := time.Now()
 			keeper, err := Keep("shop", lease.WithClock(time.Now), lease.WithLogger(slog.New(slog.DiscardHandler)))
 			waited := time.Since(began)
-			if !errors.Is(err, want) || (waited > time.Minute) != (err == nil) || waited > 70*time.Second {
-				t.Errorf("%v after %v, want %v", err, waited, want)
-			}
+			require.That(t, errors.Is(err, want) && (waited > time.Minute) == (err == nil) && waited <= 70*time.Second,
+				"%v after %v, want %v", err, waited, want)
 			if err == nil {
 				require.NoError(t, keeper.Close())
 			}

@@ -111,8 +111,8 @@ func (s *IDs[I]) take(dst []I) (n int, minted <-chan singleflight.Result) {
 		left += len(b.ids)
 	}
 	s.ready = slices.DeleteFunc(s.ready, func(b batch[I]) bool { return len(b.ids) == 0 })
-	few := left <= s.settings.batch/4 && now.After(s.retry)
-	if few || n < len(dst) {
+	aheadOfNeed := left <= s.settings.batch/4 && now.After(s.retry)
+	if aheadOfNeed || n < len(dst) {
 		minted = s.calls.DoChan("", s.fetch)
 	}
 	return n, minted

@@ -15,7 +15,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/service/client"
 	api "github.com/randflake/randflake/service/client/api/randflake/v1"
@@ -136,9 +136,7 @@ func TestMintBuffer(t *testing.T) {
 			t.Errorf("ID %d, want what was left first", id)
 		}
 		time.Sleep(5 * time.Minute)
-		if id, err := ids.Mint(t.Context()); err != nil || id != 4*512+1 {
-			t.Errorf("ID %d, error %v, want one that was made just now", id, err)
-		}
+		require.Gives(t, randflake.ID(4*512+1), "ID")(ids.Mint(t.Context()))
 		want("all are too old", 5)
 		n := ids.Batches()
 		require.That(t, n <= 1, "%d batches are kept", n)

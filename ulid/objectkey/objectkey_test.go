@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/randflake/randflake/internal/testing/idtest"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/idtest"
+	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/ulid"
 )
 
@@ -324,16 +324,13 @@ func TestListingsAreExact(t *testing.T) {
 				}
 				for _, l := range listings {
 					listed := strings.HasPrefix(key, l.Prefix) && key > l.StartAfter && (l.Until == "" || key < l.Until)
-					if l.Contains(key) != listed {
-						t.Fatalf("%+v: %q: Contains says %v", l, key, !listed)
-					}
+					require.Must(t, l.Contains(key) == listed, "%+v: %q: Contains says %v", l, key, !listed)
 					if listed {
 						found++
 					}
 				}
-				if found != want {
-					t.Fatalf("%d characters, [%v, %v): %q is in %d listings of %+v, want %d", chars, from, to, key, found, listings, want)
-				}
+				require.Must(t, found == want,
+					"%d characters, [%v, %v): %q is in %d listings of %+v, want %d", chars, from, to, key, found, listings, want)
 			}
 		}
 	}

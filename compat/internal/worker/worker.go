@@ -18,11 +18,11 @@ import (
 type Worker struct {
 	generator *snowflake.Generator
 	keeper    *lease.Keeper[*snowflake.Generator] // nil if the number is the caller's own
-	space     *others                             // of the keeper
+	space     *space                              // of the keeper
 }
 
-// A series is what all IDs of a number have in common.
-type series struct {
+// A key tells generators apart: no two have the same one.
+type key struct {
 	layout string
 	number uint32
 }
@@ -31,10 +31,10 @@ type series struct {
 // numbers that Own has given away, and while there are Workers of Keep, Own gives away no more of
 // those that the space leases.
 var (
-	mu         sync.Mutex // guards what follows
-	generators = map[series]*snowflake.Generator{}
-	spaces     = map[*others]bool{}     // those of Keep, until Close
-	used       = map[string]time.Time{} // the last second of all IDs of Workers that are closed, by the layout
+	mu         sync.Mutex                       // guards what follows
+	generators = map[key]*snowflake.Generator{} // those of Own
+	spaces     = map[*space]bool{}              // those of Keep, until Close
+	lastUsed   = map[string]time.Time{}         // by layout, the last second in any ID of Keep's closed Workers
 )
 
 var began = time.Now()
@@ -48,13 +48,13 @@ func now() time.Time { return began.Add(time.Since(began)) }
 func Own(layout *snowflake.Layout, number uint32) (*Worker, error) {
 	mu.Lock()
 	defer mu.Unlock()
-	of := series{layout.String(), number}
-	if generator := generators[of]; generator != nil {
+	k := key{layout.String(), number}
+	if generator := generators[k]; generator != nil {
 		return &Worker{generator: generator}, nil
 	}
-	for space := range spaces {
-		leased := space.Limits()
-		if space.layout == of.layout && leased.First <= number && number <= leased.Last() {
+	for s := range spaces {
+		leased := s.Limits()
+		if s.layout == k.layout && leased.First <= number && number <= leased.Last() {
 			return nil, fmt.Errorf("snowflake: number %d is one of %d to %d, which Keep leases in this process: "+
 				"take IDs from Keep alone, or keep a space of fewer nodes and take a number beyond them",
 				number, leased.First, leased.Last())
@@ -62,87 +62,32 @@ func Own(layout *snowflake.Layout, number uint32) (*Worker, error) {
 	}
 	always := snowflake.Forever(number)
 	always.Start = time.Unix(0, 0) // formats can be older, and clocks in tests as well
-	if last, ok := used[of.layout]; ok {
+	if last, ok := lastUsed[k.layout]; ok {
 		always.Start = last.Add(time.Second)
 	}
 	generator, err := snowflake.New(layout, always, snowflake.WithClock(now))
 	if err != nil {
 		return nil, err
 	}
-	generators[of] = generator
+	generators[k] = generator
 	return &Worker{generator: generator}, nil
 }
 
 // Keep returns a Worker with a number that is leased. Its errors are those of snowflake.Keep.
-func Keep(ctx context.Context, space lease.Source, layout *snowflake.Layout, options []lease.Option) (*Worker, error) {
-	from := &others{Source: space, layout: layout.String()}
+func Keep(ctx context.Context, source lease.Source, layout *snowflake.Layout, options []lease.Option) (*Worker, error) {
+	s := &space{Source: source, layout: layout.String()}
 	mu.Lock()
-	from.findOwn()
-	spaces[from] = true // from now on the process has no more numbers of its own in the space
+	s.findOwn()
+	spaces[s] = true // from now on the process has no more numbers of its own in the space
 	mu.Unlock()
-	keeper, err := from.keep(ctx, layout, options)
+	keeper, err := s.keep(ctx, layout, options)
 	if err != nil {
 		mu.Lock()
-		delete(spaces, from)
+		delete(spaces, s)
 		mu.Unlock()
 		return nil, err
 	}
-	return &Worker{keeper.Generator(), keeper, from}, nil
-}
-
-// others are the leases of a space without the numbers that this process has of its own.
-type others struct {
-	lease.Source
-	layout string
-	own    map[uint32]bool // this process's numbers among those of the space
-	run    uint32          // how many of these are consecutive, at most
-}
-
-// findOwn sets own and run. The caller holds mu.
-func (o *others) findOwn() {
-	o.own = map[uint32]bool{}
-	run := uint32(0)
-	for i := range o.Limits().Nodes {
-		number := o.Limits().First + i
-		if generators[series{o.layout, number}] == nil {
-			run = 0
-			continue
-		}
-		o.own[number] = true
-		run++
-		o.run = max(o.run, run)
-	}
-}
-
-func (o *others) keep(
-	ctx context.Context, layout *snowflake.Layout, options []lease.Option,
-) (*lease.Keeper[*snowflake.Generator], error) {
-	if len(o.own) == int(o.Limits().Nodes) {
-		return nil, fmt.Errorf("%w: this process has all %d numbers of %s already: take IDs from Keep alone",
-			lease.ErrInvalid, len(o.own), o.Source)
-	}
-	return snowflake.Keep(ctx, o, layout, snowflake.Leasing(options...))
-}
-
-// Take takes as many consecutive numbers that one of them is not the process's own, and lets the
-// others lapse. nodes is 1: see snowflake.Keep.
-func (o *others) Take(ctx context.Context, first, last int64, nodes uint32) ([]randflake.Lease, error) {
-	leases, err := o.Source.Take(ctx, first, last, nodes+o.run)
-	for i := range leases {
-		o.narrow(&leases[i])
-	}
-	return leases, err
-}
-
-// narrow leaves the first number in a lease that is not the process's own.
-func (o *others) narrow(l *randflake.Lease) {
-	for number := l.FirstNode; number <= l.LastNode; number++ {
-		if !o.own[number] {
-			l.FirstNode = number
-			l.LastNode = number
-			return
-		}
-	}
+	return &Worker{keeper.Generator(), keeper, s}, nil
 }
 
 // Close ends the lease of a Worker of Keep. For one of Own it does nothing.
@@ -155,8 +100,8 @@ func (w *Worker) Close() {
 	mu.Lock()
 	defer mu.Unlock()
 	delete(spaces, w.space)
-	if last.After(used[w.space.layout]) {
-		used[w.space.layout] = last
+	if last.After(lastUsed[w.space.layout]) {
+		lastUsed[w.space.layout] = last
 	}
 }
 

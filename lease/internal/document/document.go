@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"net/http"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -27,56 +26,44 @@ import (
 // A Backend holds the document. The engine adds to its errors where the document is, what failed,
 // and that the context ended.
 type Backend interface {
-	// Check returns an error that wraps lease.ErrUnsafe where Put ignores versions. It is called
+	// Check returns an error that wraps lease.ErrUnsafe where Put ignores tags. It is called
 	// until it returns nil.
 	Check(ctx context.Context) error
 
 	// Get gets the document. It returns an error that wraps lease.ErrNoSpace if there is none.
 	Get(ctx context.Context) (Document, error)
 
-	// Put replaces the content if the document still has the version, or creates it if the version
-	// is empty. It returns ErrChanged if nothing was changed and the caller should read again. An
-	// error that wraps lease.ErrStore says that nothing was changed. After another one the outcome
-	// is unknown. It must not send the content twice.
-	Put(ctx context.Context, content []byte, version string) (Document, error)
+	// Put replaces the content if the document still has the tag, or creates it if the tag is empty.
+	// It returns ErrChanged if nothing was changed and the caller should read again. An error that
+	// wraps lease.ErrStore says that nothing was changed. After another one the outcome is unknown. It
+	// must not send the content twice.
+	Put(ctx context.Context, content []byte, tag string) (Document, error)
 
 	// String says where the document is.
 	String() string
 }
 
-// ErrChanged says that others changed the document first.
-var ErrChanged = backoff.ErrBusy
-
-// Refused reports whether a status of HTTP says that a server changed nothing, as it may not, or
-// doesn't know how to. A timeout may be a proxy's.
-func Refused(status int) bool {
-	switch status {
-	case http.StatusRequestTimeout:
-		return false
-	case http.StatusNotImplemented:
-		return true
-	}
-	return status/100 == 4
-}
+// ErrChanged says that another process changed the document first.
+var ErrChanged = errors.New("another process changed it first")
 
 // A Document is one version of the document.
 type Document struct {
 	Content []byte    // may be missing after Put
-	Version string    // empty if the answer can't be the server's, but a proxy's: then it counts as failed
+	Tag     string    // of this version, such as an ETag; empty in a proxy's answer, which counts as failed
 	Lineage string    // what the backend knows of it
 	Made    time.Time // when this version was put, or zero if the backend does not know
 	Date    time.Time // of the response, by the server's clock
 }
 
-// CopyAge is how much younger than its content a document must be to be a copy. We assume that no
-// server accepts a Put so long after it was sent.
+// CopyAge is how long after its content was written a document is put if it is a copy, which somebody
+// made. We assume that no server accepts a Put so long after it was sent.
 const CopyAge = 20 * time.Minute
 
 // An Engine keeps entries in a document. It implements [lease.Engine].
 type Engine struct {
 	backend         Backend
-	most            int                     // bytes to which the content may grow
-	last            atomic.Pointer[version] // that was seen, so that a Swap after a Read is one request
+	most            int                      // bytes to which the content may grow
+	last            atomic.Pointer[snapshot] // so that a Swap after a Read is one request
 	checked, closed atomic.Bool
 }
 
@@ -88,21 +75,25 @@ func New(b Backend, most int) *Engine {
 	return &Engine{backend: b, most: most}
 }
 
-// A state is the content, as JSON.
-type state struct {
+// A content is that of the document, as JSON.
+type content struct {
 	Lineage  string            `json:"lineage"`
 	Position uint64            `json:"position"`
-	Written  time.Time         `json:"written"` // by the server's clock, shortly before
+	Written  time.Time         `json:"written"` // by the server's clock, shortly before the put
 	Swap     string            `json:"swap"`    // random: a server may say that it put what is there already (RFC 9110, 13.1.1)
 	Entries  map[string][]byte `json:"entries"`
 }
 
-// A version is what was seen of the document. It is never changed.
-type version struct {
-	state
-	Document
-	seen time.Time
+// A snapshot is what was seen of the document. It is never changed.
+type snapshot struct {
+	content content
+	doc     Document
+	seen    time.Time // by wallClock
 }
+
+// wallClock returns the time without the monotonic reading, which stands still while a machine
+// sleeps.
+func wallClock() time.Time { return time.Now().Round(0) }
 
 // Read implements [lease.Engine].
 func (e *Engine) Read(ctx context.Context, names ...string) (lease.Answer, error) {
@@ -120,7 +111,7 @@ func (e *Engine) List(ctx context.Context, prefix, after string, limit int) ([]l
 		return nil, err
 	}
 	var names []string
-	for _, name := range slices.Sorted(maps.Keys(v.Entries)) {
+	for _, name := range slices.Sorted(maps.Keys(v.content.Entries)) {
 		if strings.HasPrefix(name, prefix) && name > after {
 			names = append(names, name)
 		}
@@ -128,26 +119,32 @@ func (e *Engine) List(ctx context.Context, prefix, after string, limit int) ([]l
 	return v.answer(names[:min(limit, len(names))]).Entries, nil
 }
 
-// Swap implements [lease.Engine]. It compares with the version that was seen last. If that or the
-// document differs, it looks again.
-func (e *Engine) Swap(ctx context.Context, expect, put []lease.Entry) (a lease.Answer, err error) {
+// Swap implements [lease.Engine]. It compares with what was seen last. If that or the document
+// differs, it looks again.
+func (e *Engine) Swap(ctx context.Context, expect, put []lease.Entry) (lease.Answer, error) {
 	if err := e.checkUsable(ctx); err != nil {
-		return a, swap.Unmade(err)
+		return lease.Answer{}, swap.Unmade(err)
 	}
 	v := e.recent()
 	if v != nil && !swap.Matches(v.answer(swap.Names(expect)).Entries, expect) {
 		v = nil
 	}
-	err = e.repeat(ctx, func() error {
-		a, err = e.swapIn(ctx, v, expect, put)
+	for tries := 1; ; tries++ {
+		began := time.Now()
+		a, err := e.swapIn(ctx, v, expect, put)
+		if !errors.Is(err, ErrChanged) {
+			return a, err
+		}
 		v = nil
-		return err
-	})
-	return a, err
+		if err := e.pause(ctx, tries, began); err != nil {
+			return lease.Answer{}, err
+		}
+	}
 }
 
-// swapIn makes a swap in version v of the document, or in the present one if v is nil.
-func (e *Engine) swapIn(ctx context.Context, v *version, expect, put []lease.Entry) (lease.Answer, error) {
+// swapIn makes a swap in the document as in v, or as it is now if v is nil. It returns ErrChanged if
+// the document has changed since.
+func (e *Engine) swapIn(ctx context.Context, v *snapshot, expect, put []lease.Entry) (lease.Answer, error) {
 	if v == nil {
 		var err error
 		v, err = e.load(ctx)
@@ -162,43 +159,38 @@ func (e *Engine) swapIn(ctx context.Context, v *version, expect, put []lease.Ent
 	return e.replace(ctx, v, put)
 }
 
-// repeat tries again after a pause if others were faster. If the context ends first, the error says
-// both. The processes of all spaces are in each other's way, so the pause grows, but only to 16
+// pause pauses before another try. If the context ends first, the error says that and that others
+// were faster. The processes of all spaces are in each other's way, so the pause grows, but only to 16
 // times what a try takes: those that swap all the time would keep out one that pauses longer.
-func (e *Engine) repeat(ctx context.Context, try func() error) error {
+func (e *Engine) pause(ctx context.Context, tries int, began time.Time) error {
 	const mostTries = 2 // that make the next pause longer
-	for tries := 1; ; tries++ {
-		began := time.Now()
-		err := try()
-		if !errors.Is(err, ErrChanged) {
-			return err
-		}
-		if err := swap.Pause(ctx, backoff.Most(min(tries, mostTries), time.Since(began))); err != nil {
-			return swap.Unmade(fmt.Errorf("%s: %w: %w", e, ErrChanged, err))
-		}
+	err := swap.Pause(ctx, backoff.Most(min(tries, mostTries), time.Since(began)))
+	if err != nil {
+		return swap.Unmade(fmt.Errorf("%s: %w: %w", e, backoff.ErrBusy, err))
 	}
+	return nil
 }
 
-// replace puts entries if the document is still version v, and otherwise returns ErrChanged.
-func (e *Engine) replace(ctx context.Context, v *version, put []lease.Entry) (lease.Answer, error) {
-	next := state{
-		Lineage:  v.state.Lineage,
-		Position: v.Position + 1,
-		Written:  v.Date,
+// replace puts entries if the document is still as in v, and otherwise returns ErrChanged.
+func (e *Engine) replace(ctx context.Context, v *snapshot, put []lease.Entry) (lease.Answer, error) {
+	next := content{
+		Lineage:  v.content.Lineage,
+		Position: v.content.Position + 1,
+		Written:  v.doc.Date,
 		Swap:     rand.Text(),
-		Entries:  maps.Clone(v.Entries),
+		Entries:  maps.Clone(v.content.Entries),
 	}
 	for _, p := range put {
-		next.Entries[p.Name] = append([]byte{}, p.Value...)
+		next.Entries[p.Name] = append([]byte{}, p.Value...) // not nil, which would be no entry
 	}
-	if err := e.checkRoom(v.state, next); err != nil {
+	if err := e.checkRoom(v.content, next); err != nil {
 		return lease.Answer{}, err
 	}
-	d, err := e.put(ctx, next, v.Version)
+	d, err := e.put(ctx, next, v.doc.Tag)
 	if err != nil {
 		return lease.Answer{}, swap.Unsent(err)
 	}
-	after := &version{next, d, time.Now().Round(0)}
+	after := &snapshot{next, d, wallClock()}
 	e.last.Store(after)
 	a := after.answer(nil)
 	a.Swapped = true
@@ -207,7 +199,7 @@ func (e *Engine) replace(ctx context.Context, v *version, put []lease.Entry) (le
 
 // checkRoom returns an error if next has further entries, with which the content could grow too
 // large.
-func (e *Engine) checkRoom(before, next state) error {
+func (e *Engine) checkRoom(before, next content) error {
 	if len(next.Entries) <= len(before.Entries) {
 		return nil
 	}
@@ -221,11 +213,12 @@ func (e *Engine) checkRoom(before, next state) error {
 		lease.ErrStore, e, spaces, size, e.most)
 }
 
-// grown returns how many spaces the content has, and how many bytes when all have aged. A space
-// counts with all its entries from the first one on, with which a move announces it.
-func (s *state) grown() (spaces, size int) {
+// grown returns how many spaces the content has, and how many bytes it would have if each entry were
+// as large as it can become. A space counts with both entries of its birth once it has one, as a move
+// announces it with meta alone.
+func (c *content) grown() (spaces, size int) {
 	seen := map[string]bool{}
-	for name, value := range s.Entries {
+	for name, value := range c.Entries {
 		space, record, _ := strings.Cut(name, "/")
 		if !seen[space] {
 			seen[space] = true
@@ -243,10 +236,9 @@ func sizeOf(name string, value int) int {
 	return len(name) + base64.StdEncoding.EncodedLen(value) + len(`"":"",`)
 }
 
-// recent returns what was seen last, unless that was long ago by the wall clock, which goes on
-// while a machine sleeps.
-func (e *Engine) recent() *version {
-	if v := e.last.Load(); v != nil && time.Now().Round(0).Sub(v.seen).Abs() < time.Minute {
+// recent returns what was seen last, unless that was long ago.
+func (e *Engine) recent() *snapshot {
+	if v := e.last.Load(); v != nil && wallClock().Sub(v.seen).Abs() < time.Minute {
 		return v
 	}
 	return nil
@@ -254,15 +246,20 @@ func (e *Engine) recent() *version {
 
 // Prepare implements [lease.Engine].
 func (e *Engine) Prepare(ctx context.Context) error {
-	return e.repeat(ctx, func() error {
+	for tries := 1; ; tries++ {
+		began := time.Now()
 		_, err := e.load(ctx)
-		if !errors.Is(err, lease.ErrNoSpace) {
+		if errors.Is(err, lease.ErrNoSpace) {
+			first := content{Lineage: rand.Text(), Entries: map[string][]byte{}}
+			_, err = e.put(ctx, first, "")
+		}
+		if !errors.Is(err, ErrChanged) {
 			return err
 		}
-		first := state{Lineage: rand.Text(), Entries: map[string][]byte{}}
-		_, err = e.put(ctx, first, "")
-		return err
-	})
+		if err := e.pause(ctx, tries, began); err != nil {
+			return err
+		}
+	}
 }
 
 // Close implements [lease.Engine].
@@ -278,50 +275,59 @@ func (e *Engine) checkUsable(ctx context.Context) error {
 	if e.closed.Load() {
 		return fmt.Errorf("%s: %w", e, fs.ErrClosed)
 	}
-	if ctx.Err() != nil || e.checked.Load() {
-		return ctx.Err()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if e.checked.Load() {
+		return nil
 	}
 	err := e.backend.Check(ctx)
 	e.checked.Store(err == nil)
-	return e.failed(ctx, "trial", err)
+	return e.explain(ctx, "trial", err)
 }
 
-func (e *Engine) load(ctx context.Context) (*version, error) {
+func (e *Engine) load(ctx context.Context) (*snapshot, error) {
 	if err := e.checkUsable(ctx); err != nil {
 		return nil, err
 	}
 	d, err := e.backend.Get(ctx)
-	if err := e.answered(ctx, "read", d, err); err != nil {
+	if err := e.checkAnswer(ctx, "read", d, err); err != nil {
 		return nil, err
 	}
-	v := &version{Document: d, seen: time.Now().Round(0)}
-	err = json.Unmarshal(d.Content, &v.state)
-	if err != nil || v.state.Lineage == "" || v.Entries == nil {
-		return nil, fmt.Errorf("%s: %w: it has other content: nothing was changed: %v", e, lease.ErrCorrupt, err)
+	v := &snapshot{doc: d, seen: wallClock()}
+	err = json.Unmarshal(d.Content, &v.content)
+	if err == nil && (v.content.Lineage == "" || v.content.Entries == nil) {
+		err = errors.New("want a lineage and entries")
 	}
-	if !v.Written.IsZero() && d.Made.Sub(v.Written) > CopyAge {
-		v.state.Lineage = fmt.Sprintf("%.26s-%d", v.state.Lineage, d.Made.Unix())
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w: it has other content: nothing was changed: %w", e, lease.ErrCorrupt, err)
+	}
+	if isCopy := !v.content.Written.IsZero() && d.Made.Sub(v.content.Written) > CopyAge; isCopy {
+		// A lineage of the copy's own: the random text of Prepare, which has 26 characters, and when the
+		// copy was made. The next swap stores it.
+		v.content.Lineage = fmt.Sprintf("%.26s-%d", v.content.Lineage, d.Made.Unix())
 	}
 	e.last.Store(v)
 	return v, nil
 }
 
-func (e *Engine) put(ctx context.Context, s state, version string) (Document, error) {
-	content, _ := json.Marshal(s) // can't fail on such fields
-	d, err := e.backend.Put(ctx, content, version)
-	return d, e.answered(ctx, "write", d, err)
+func (e *Engine) put(ctx context.Context, c content, tag string) (Document, error) {
+	text, _ := json.Marshal(c) // can't fail on such fields
+	d, err := e.backend.Put(ctx, text, tag)
+	return d, e.checkAnswer(ctx, "write", d, err)
 }
 
-func (e *Engine) answered(ctx context.Context, what string, d Document, err error) error {
-	if err == nil && d.Version == "" {
+// checkAnswer returns what is wrong with an answer of the backend, or nil.
+func (e *Engine) checkAnswer(ctx context.Context, what string, d Document, err error) error {
+	if err == nil && d.Tag == "" {
 		err = errors.New("an answer without a version: is there a proxy before the server?")
 	}
-	return e.failed(ctx, what, err)
+	return e.explain(ctx, what, err)
 }
 
-// failed says of a backend's error where it was and what failed. If the context ended, the error
+// explain says of a backend's error where it was and what failed. If the context ended, the error
 // wraps that too.
-func (e *Engine) failed(ctx context.Context, what string, err error) error {
+func (e *Engine) explain(ctx context.Context, what string, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -332,16 +338,16 @@ func (e *Engine) failed(ctx context.Context, what string, err error) error {
 	return fmt.Errorf("%s: %s: %w", e, what, err)
 }
 
-// answer has copies of the values, because the cached version must not change.
-func (v *version) answer(names []string) lease.Answer {
-	a := lease.Answer{Lineage: v.state.Lineage + v.Document.Lineage, Position: v.Position}
-	if !v.Date.IsZero() {
+// answer has copies of the values, because a snapshot must not change.
+func (v *snapshot) answer(names []string) lease.Answer {
+	a := lease.Answer{Lineage: v.content.Lineage + v.doc.Lineage, Position: v.content.Position}
+	if !v.doc.Date.IsZero() {
 		// Dates are cut to seconds, and some servers write a new one once a second: so this is off
 		// by a second at most.
-		a.Time = v.Date.Add(time.Second)
+		a.Time = v.doc.Date.Add(time.Second)
 	}
 	for _, name := range names {
-		a.Entries = append(a.Entries, lease.Entry{Name: name, Value: bytes.Clone(v.Entries[name])})
+		a.Entries = append(a.Entries, lease.Entry{Name: name, Value: bytes.Clone(v.content.Entries[name])})
 	}
 	return a
 }

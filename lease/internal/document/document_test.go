@@ -16,8 +16,9 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/lease/internal/backoff"
 	"github.com/randflake/randflake/lease/leasetest"
 )
 
@@ -41,7 +42,7 @@ type memory struct {
 func (m *memory) answered(d Document) Document {
 	d.Date = time.Now().Add(m.ahead)
 	if m.proxy {
-		d.Version = ""
+		d.Tag = ""
 	}
 	return d
 }
@@ -67,7 +68,7 @@ func (m *memory) Check(context.Context) error {
 func (m *memory) Get(context.Context) (Document, error) {
 	defer m.lock()()
 	m.gets++
-	if m.document.Version == "" && m.fails == nil {
+	if m.document.Tag == "" && m.fails == nil {
 		return Document{}, lease.ErrNoSpace
 	}
 	d := m.document
@@ -81,12 +82,12 @@ func (m *memory) Put(_ context.Context, content []byte, version string) (Documen
 	if err := cmp.Or(m.fails, m.failsPut); err != nil {
 		return Document{}, err
 	}
-	if m.changed || version != m.document.Version {
+	if m.changed || version != m.document.Tag {
 		return Document{}, ErrChanged
 	}
 	m.versions++
 	made := time.Now().Add(m.ahead)
-	m.document = Document{Content: content, Version: fmt.Sprint(m.versions), Lineage: "-m", Made: made}
+	m.document = Document{Content: content, Tag: fmt.Sprint(m.versions), Lineage: "-m", Made: made}
 	return m.answered(m.document), nil
 }
 
@@ -142,14 +143,13 @@ func TestRequests(t *testing.T) {
 			tt.before()
 			m.gets, m.puts = 0, 0
 			a, err := e.Swap(t.Context(), tt.expect, leasetest.Entry("a", "1"))
-			if err != nil || a.Swapped != tt.swapped || m.gets != tt.gets || m.puts != tt.puts {
-				t.Errorf("a Swap %s: %+v, %v: %d reads and %d writes, want %d and %d", tt.name, a, err, m.gets, m.puts, tt.gets, tt.puts)
-			}
+			require.That(t, err == nil && a.Swapped == tt.swapped && m.gets == tt.gets && m.puts == tt.puts,
+				"a Swap %s: %+v, %v: %d reads and %d writes, want %d and %d", tt.name, a, err, m.gets, m.puts, tt.gets, tt.puts)
 			if !a.Time.Equal(time.Now().Add(time.Second)) {
 				t.Errorf("a Swap %s: %v by the server's clock at %v, want the end of that second", tt.name, a.Time, time.Now())
 			}
 		}
-		if a := new(version).answer(nil); !a.Time.IsZero() {
+		if a := new(snapshot).answer(nil); !a.Time.IsZero() {
 			t.Errorf("an answer without a date: %v by the server's clock", a.Time)
 		}
 	})
@@ -173,9 +173,8 @@ func TestChangedEachTime(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			err := do(ctx, m, e)
-			if !errors.Is(err, ErrChanged) || !errors.Is(err, context.DeadlineExceeded) || m.puts < 50 || m.puts > 200 {
-				t.Errorf("%s: %v after %d tries", name, err, m.puts)
-			}
+			require.That(t, errors.Is(err, backoff.ErrBusy) && errors.Is(err, context.DeadlineExceeded) && m.puts >= 50 && m.puts <= 200,
+				"%s: %v after %d tries", name, err, m.puts)
 		})
 	}
 }
@@ -192,15 +191,12 @@ func TestRush(t *testing.T) {
 		for i := range processes {
 			all.Go(func() {
 				a, err := New(m, much).Swap(ctx, nil, leasetest.Entry(fmt.Sprint(i), "1"))
-				if err != nil || !a.Swapped {
-					t.Errorf("process %d: %+v, %v", i, a, err)
-				}
+				require.That(t, err == nil && a.Swapped, "process %d: %+v, %v", i, a, err)
 			})
 		}
 		all.Wait()
-		if m.gets+m.puts > processes*calls {
-			t.Errorf("%d reads and %d writes, want %d for each process at most", m.gets, m.puts, calls)
-		}
+		require.That(t, m.gets+m.puts <= processes*calls,
+			"%d reads and %d writes, want %d for each process at most", m.gets, m.puts, calls)
 	})
 }
 
@@ -281,8 +277,8 @@ func TestCopied(t *testing.T) {
 			t.Fatalf("a copy has lineage %s, and after a swap %s: want it short, and to stay", copied.Lineage, a.Lineage)
 		}
 	}
-	undated := state{Lineage: "l", Entries: map[string][]byte{}}
-	require.Done(t)(e.put(t.Context(), undated, m.document.Version))
+	undated := content{Lineage: "l", Entries: map[string][]byte{}}
+	require.Done(t)(e.put(t.Context(), undated, m.document.Tag))
 	if _, a := leasetest.Get(t, e, "a"); a.Lineage != "l-m" {
 		t.Errorf("without a date: lineage %s, want l-m", a.Lineage)
 	}
@@ -366,12 +362,14 @@ func TestContent(t *testing.T) {
 		m.document.Content = []byte(content)
 		_, readErr := e.Read(t.Context(), "a")
 		_, listErr := e.List(t.Context(), "", "", 9)
-		if !errors.Is(readErr, want) || !errors.Is(listErr, want) {
-			t.Errorf("%s: %v, %v, want %v", content, readErr, listErr, want)
+		require.That(t, errors.Is(readErr, want) && errors.Is(listErr, want),
+			"%s: %v, %v, want %v", content, readErr, listErr, want)
+		if readErr != nil && strings.HasSuffix(readErr.Error(), "<nil>") {
+			t.Errorf("%s: %v, want why", content, readErr)
 		}
 	}
 	m, e := prepared(t)
-	m.document.Version = ""
+	m.document.Tag = ""
 	m.fails = errors.New("broken")
 	_, err := e.Read(t.Context(), "a")
 	require.ErrorIs(t, err, m.fails, "an error without a version")
@@ -433,12 +431,10 @@ func TestDeadline(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
 			_, err := e.Read(late{ctx, time.Now().Add(tt.deadline)}, "a")
-			if !errors.Is(err, m.fails) || strings.Contains(err.Error(), "%!") {
-				t.Errorf("%v before the deadline: %v", tt.deadline, err)
-			}
-			if errors.Is(err, context.DeadlineExceeded) != tt.ended {
-				t.Errorf("%v before the deadline: %v, want the end of the context: %t", tt.deadline, err, tt.ended)
-			}
+			require.That(t, errors.Is(err, m.fails) && !strings.Contains(err.Error(), "%!"),
+				"%v before the deadline: %v", tt.deadline, err)
+			require.That(t, errors.Is(err, context.DeadlineExceeded) == tt.ended,
+				"%v before the deadline: %v, want the end of the context: %t", tt.deadline, err, tt.ended)
 		}
 	})
 }

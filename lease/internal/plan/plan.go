@@ -1,4 +1,5 @@
-// Package plan says which windows a keeper takes, and when. It is arithmetic alone: it calls nobody.
+// Package plan says which windows a keeper takes, and when. It calls nothing. What it draws at random
+// spreads the calls of processes.
 package plan
 
 import (
@@ -8,68 +9,73 @@ import (
 	"time"
 )
 
-// A Plan is that of one keeper. It has an outcome of each window that is not over and was asked for:
-// leased, refused until a time, or given up.
+// A Plan notes, for one keeper, what came of each window that it asked for: leased, put off until a
+// time, or given up. A window without an outcome is still to be asked for. It is not safe for
+// concurrent use.
 //
 // A keeper begins with the present window and the next one. When it has lived a window it takes as
 // many as the outage needs, and from then on two windows every second window. With windows of a
-// minute, an outage of three minutes, and odd 1:
+// minute, an outage of three minutes, and pairs that end with an odd window:
 //
 //	in window   it leases
 //	100         100 101
 //	101         102 103 104 105
-//	102         106 107           just before, at the end of 102, the leases last for three minutes
+//	102         106 107           at the end of 102 it still had 103 to 105: three minutes
 //	104         108 109
 //
-// With odd 0 it takes one window more in 101, and the pairs in 103, 105 and so on.
+// If pairs end with an even window, it takes one window more in 101, and the pairs in 103, 105 and
+// so on.
 type Plan struct {
-	window  time.Duration
-	started time.Time
-	ahead   int64             // how many windows after the present one are wanted, if the process has lived one
-	pairs   bool              // two windows are taken at once
-	odd     int64             // 1 or 0, at random: a pair ends with an odd or even window, see above
-	asked   map[int64]outcome // by window
+	window   time.Duration
+	started  time.Time
+	ahead    int64             // how many windows after the present one are wanted, once the keeper is a window old
+	pairs    bool              // two windows are taken at once
+	parity   int64             // of the window that ends a pair, at random: 1 for odd, 0 for even
+	outcomes map[int64]outcome // by window
 }
 
-// An outcome is what came of asking for a window. It is leased if err is nil. Otherwise it is asked
-// for again at retry, or never if that is zero.
+// An outcome is what came of asking for a window.
 type outcome struct {
-	err   error
-	retry time.Time
+	err   error     // why there is no lease; nil if there is one
+	retry time.Time // when to ask again; zero for never
 }
 
-// The pause after a take that failed is random, up to a limit that grows from FirstLimit to
-// LongestPause. What was refused is asked for again after a time that is spread by these two.
+func (o outcome) isLeased() bool { return o.err == nil }
+
+func (o outcome) isPutOff() bool { return !o.retry.IsZero() }
+
+// Windows that were put off are asked for again at a random time after their wait: within spreadSoon,
+// or within spreadLate by processes that have leases for a while.
 const (
-	FirstLimit   = time.Second
-	LongestPause = 30 * time.Second
+	spreadSoon = time.Second
+	spreadLate = 30 * time.Second
 )
 
-// New returns a plan by which leases outlive an outage at any time, as far as at most mostAhead
-// windows after the present one allow.
+// New returns a plan whose leases outlive an outage of that length, whenever it begins. It wants at
+// most mostAhead windows after the present one.
 func New(window time.Duration, mostAhead int64, outage time.Duration, started time.Time) *Plan {
 	windows := int64(outage / window)
 	if outage%window > 0 {
 		windows++
 	}
-	// One more is wanted, as the present window may be almost over when the outage begins. Another
-	// one lets a take wait until a pair of windows is wanted.
-	windows += 2
+	windows++                // the present window may be almost over when the outage begins
+	withPairs := windows + 1 // so that a take can wait until two windows are wanted
 	return &Plan{
-		window:  window,
-		started: started,
-		ahead:   min(windows, mostAhead),
-		pairs:   windows <= mostAhead,
-		odd:     rand.Int64N(2),
-		asked:   map[int64]outcome{},
+		window:   window,
+		started:  started,
+		ahead:    min(withPairs, mostAhead),
+		pairs:    withPairs <= mostAhead,
+		parity:   rand.Int64N(2),
+		outcomes: map[int64]outcome{},
 	}
 }
 
-// Forget forgets windows that are over, and those that are to be asked for again by now.
-func (p *Plan) Forget(now time.Time) {
+// Expire forgets windows that are over, and the outcome of those that are to be asked for again by
+// now.
+func (p *Plan) Expire(now time.Time) {
 	present := p.windowOf(now)
-	maps.DeleteFunc(p.asked, func(window int64, o outcome) bool {
-		again := !o.retry.IsZero() && !now.Before(o.retry)
+	maps.DeleteFunc(p.outcomes, func(window int64, o outcome) bool {
+		again := o.isPutOff() && !now.Before(o.retry)
 		return window < present || again
 	})
 }
@@ -82,7 +88,7 @@ func (p *Plan) LastWanted(now time.Time) int64 {
 		return present + 1
 	}
 	last := present + p.ahead
-	if p.pairs && last%2 != p.odd {
+	if p.pairs && last%2 != p.parity {
 		last-- // it is wanted together with the one after it
 	}
 	return last
@@ -105,40 +111,45 @@ func (p *Plan) Wanted(now time.Time) (first, last int64, found bool) {
 
 // IsAsked reports whether a window has an outcome.
 func (p *Plan) IsAsked(window int64) bool {
-	_, asked := p.asked[window]
+	_, asked := p.outcomes[window]
 	return asked
 }
 
-// Leased notes that the generator has a lease of a window.
-func (p *Plan) Leased(window int64) { p.asked[window] = outcome{} }
+// IsLeased reports whether the generator has a lease of a window.
+func (p *Plan) IsLeased(window int64) bool {
+	o, asked := p.outcomes[window]
+	return asked && o.isLeased()
+}
 
-// GaveUp notes that a window is not asked for again, and why.
-func (p *Plan) GaveUp(window int64, why error) { p.asked[window] = outcome{err: why} }
+// NoteLeased notes that the generator has a lease of a window.
+func (p *Plan) NoteLeased(window int64) { p.outcomes[window] = outcome{} }
 
-// AskAgain makes a window wanted again, whatever came of it.
-func (p *Plan) AskAgain(window int64) { delete(p.asked, window) }
+// NoteGivenUp notes that a window is not asked for again, and why.
+func (p *Plan) NoteGivenUp(window int64, why error) { p.outcomes[window] = outcome{err: why} }
 
-// ForgetAll makes all windows wanted again.
-func (p *Plan) ForgetAll() { clear(p.asked) }
-
-// Refused notes that the windows of a take that have no outcome yet were refused, and until when it
-// makes no sense to ask again. why is that of the first of them, and counts for all. Processes that
-// have leases for some time ask later than those that have none.
-func (p *Plan) Refused(first, last int64, now time.Time, until time.Time, why error) {
-	spread := FirstLimit
-	if p.Left(now) > 4*LongestPause {
-		spread = LongestPause
+// NotePutOff notes that it makes no sense before until to ask again for those of some windows that
+// have no outcome yet, and why. until is by the clock that decides, and now by this machine's.
+func (p *Plan) NotePutOff(first, last int64, now, until time.Time, why error) {
+	spread := spreadSoon
+	if p.Left(now) > 4*spreadLate {
+		spread = spreadLate
 	}
 	if until.Before(now) {
-		until = now // the clock that decides is behind this one
+		until = now // the clock that decides is behind
 	}
 	retry := until.Add(rand.N(spread))
 	for window := first; window <= last; window++ {
 		if !p.IsAsked(window) {
-			p.asked[window] = outcome{why, retry}
+			p.outcomes[window] = outcome{why, retry}
 		}
 	}
 }
+
+// AskAgain makes a window wanted again, whatever came of it.
+func (p *Plan) AskAgain(window int64) { delete(p.outcomes, window) }
+
+// AskAllAgain makes all windows wanted again.
+func (p *Plan) AskAllAgain() { clear(p.outcomes) }
 
 // gap returns the first window without a lease, from the present one on.
 func (p *Plan) gap(now time.Time) int64 {
@@ -149,13 +160,8 @@ func (p *Plan) gap(now time.Time) int64 {
 	return window
 }
 
-// Missing returns why the gap has no lease, or nil if nobody has asked for that window.
-func (p *Plan) Missing(now time.Time) error { return p.asked[p.gap(now)].err }
-
-func (p *Plan) IsLeased(window int64) bool {
-	o, asked := p.asked[window]
-	return asked && o.err == nil
-}
+// Missing returns why the gap has no lease, or nil if that window was not asked for.
+func (p *Plan) Missing(now time.Time) error { return p.outcomes[p.gap(now)].err }
 
 // End returns until when there are leases without a gap. If the present window has none, that is
 // when it began.
@@ -172,11 +178,11 @@ func (p *Plan) Deadline(now time.Time) time.Time {
 }
 
 // Next returns when there is something to do again: when further windows are wanted, or one that was
-// refused, or the leases end.
+// put off, or the leases end. The times are random within what the plan allows.
 func (p *Plan) Next(now time.Time) time.Time {
 	times := []time.Time{p.due(now), p.Deadline(now)}
-	for _, o := range p.asked {
-		if !o.retry.IsZero() {
+	for _, o := range p.outcomes {
+		if o.isPutOff() {
 			times = append(times, o.retry)
 		}
 	}
@@ -187,8 +193,7 @@ func (p *Plan) Next(now time.Time) time.Time {
 	return slices.MinFunc(times, time.Time.Compare)
 }
 
-// due returns a moment of the next window in which a window without a lease is wanted. It is random,
-// so that processes don't call at once.
+// due returns a random moment of the first later window in which the gap is wanted.
 func (p *Plan) due(now time.Time) time.Time {
 	gap := p.gap(now)
 	begin := p.start(p.windowOf(now) + 1)
@@ -196,8 +201,8 @@ func (p *Plan) due(now time.Time) time.Time {
 		begin = begin.Add(p.window)
 	}
 	span := p.window
-	if p.LastWanted(begin) == gap {
-		span = span * 3 / 4 // the leases may end with this window: the rest of it is left to try again
+	if p.LastWanted(begin) == gap { // the leases may end with this window: the rest of it is left to try again
+		span = span * 3 / 4
 	}
 	return begin.Add(rand.N(span))
 }
@@ -205,16 +210,16 @@ func (p *Plan) due(now time.Time) time.Time {
 // Clone returns a plan of the same outcomes.
 func (p *Plan) Clone() *Plan {
 	clone := *p
-	clone.asked = maps.Clone(p.asked)
+	clone.outcomes = maps.Clone(p.outcomes)
 	return &clone
 }
 
 // Len returns how many windows have an outcome.
-func (p *Plan) Len() int { return len(p.asked) }
+func (p *Plan) Len() int { return len(p.outcomes) }
 
+// windowOf and start are those of lease.Limits, which this package can't import.
 func (p *Plan) windowOf(t time.Time) int64 { return t.Unix() / int64(p.window/time.Second) }
 
-// start returns the first second of a window.
 func (p *Plan) start(window int64) time.Time {
 	return time.Unix(window*int64(p.window/time.Second), 0).UTC()
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 )
 
 // TestNodes: the next free node of a window only grows, whatever is taken, and the entry stays small.

@@ -13,7 +13,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leasetest"
 	"github.com/randflake/randflake/lease/metrics"
@@ -71,7 +71,5 @@ func TestTelemetry(t *testing.T) {
 			t.Errorf("span %s: %v", s.Name(), s.Status())
 		}
 	}
-	if names["randflake.store.read"] == 0 || names["randflake.store.swap"] == 0 {
-		t.Errorf("spans %v", names)
-	}
+	require.That(t, names["randflake.store.read"] != 0 && names["randflake.store.swap"] != 0, "spans %v", names)
 }

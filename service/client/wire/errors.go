@@ -79,8 +79,8 @@ var codings = []coding{
 //
 // Error reports whether the sent error contains the whole text. If it does not, the caller should log
 // err. An error without a coding is sent as lease.ErrStore, so clients learn only that the store
-// does not answer. Place, the store's location, is cut out of its text.
-func Error(err error, procedure, place string) (sent *connect.Error, whole bool) {
+// does not answer. The store's location is cut out of its text.
+func Error(err error, procedure, location string) (sent *connect.Error, whole bool) {
 	if errors.As(err, &sent) {
 		describe(sent, procedure)
 		return sent, true
@@ -93,8 +93,8 @@ func Error(err error, procedure, place string) (sent *connect.Error, whole bool)
 	if !as.shows {
 		known.text = as.err.Error() + "; the service's log has more"
 	}
-	if place != "" {
-		known.text = strings.ReplaceAll(known.text, place, "its space")
+	if location != "" {
+		known.text = strings.ReplaceAll(known.text, location, "its space")
 	}
 	var wait *lease.WaitError
 	if errors.As(err, &wait) {

@@ -18,7 +18,7 @@ import (
 	"github.com/go-jose/go-jose/v4"
 	"github.com/go-jose/go-jose/v4/jwt"
 
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/service/internal/config"
 )
 
@@ -73,9 +73,7 @@ rules: [{principals: [web], spaces: [demo], verbs: [mint]}]
 	require.Equal(t, call(first), http.StatusOK, "a call with the first key: status")
 	served.Store(&second)
 	for end := time.Now().Add(5 * time.Minute); call(second) != http.StatusOK; time.Sleep(time.Second) {
-		if time.Now().After(end) {
-			t.Fatal("the second key is never fetched")
-		}
+		require.Must(t, !time.Now().After(end), "the second key is never fetched")
 	}
 	require.Equal(t, call(first), http.StatusUnauthorized, "a call with the key that was withdrawn: status")
 }

@@ -20,8 +20,8 @@ import (
 
 	"connectrpc.com/connect"
 
-	"github.com/randflake/randflake/internal/servers"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
+	"github.com/randflake/randflake/internal/test/servers"
 	"github.com/randflake/randflake/lease/local"
 	api "github.com/randflake/randflake/service/client/api/randflake/v1"
 	"github.com/randflake/randflake/service/client/api/randflake/v1/randflakev1connect"

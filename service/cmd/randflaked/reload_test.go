@@ -12,7 +12,7 @@ import (
 
 	"connectrpc.com/connect"
 
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/lease/local"
 	api "github.com/randflake/randflake/service/client/api/randflake/v1"
 	"github.com/randflake/randflake/service/client/api/randflake/v1/randflakev1connect"

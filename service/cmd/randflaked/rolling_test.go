@@ -14,7 +14,7 @@ import (
 
 	"connectrpc.com/connect"
 
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 	api "github.com/randflake/randflake/service/client/api/randflake/v1"
 	"github.com/randflake/randflake/service/client/api/randflake/v1/randflakev1connect"
 	"github.com/randflake/randflake/service/internal/config"

@@ -16,8 +16,8 @@ import (
 	"testing"
 
 	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/internal/servers"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
+	"github.com/randflake/randflake/internal/test/servers"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/url"
 	"github.com/randflake/randflake/service/internal/config"

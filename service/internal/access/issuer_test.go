@@ -29,8 +29,8 @@ import (
 	"github.com/go-jose/go-jose/v4"
 	"github.com/go-jose/go-jose/v4/jwt"
 
-	"github.com/randflake/randflake/internal/servers"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
+	"github.com/randflake/randflake/internal/test/servers"
 	"github.com/randflake/randflake/service/internal/config"
 )
 
@@ -253,7 +253,7 @@ func TestServiceAccounts(t *testing.T) {
 			{"another subject", as(func(c *jwt.Claims) { c.Subject = "db" }), `no principal has the service account "db"`},
 			{"over", as(func(c *jwt.Claims) { c.Expiry = later(-40 * time.Second) }), "expired"},
 			{"not yet", as(func(c *jwt.Claims) { c.NotBefore = later(40 * time.Second) }), "not valid yet"},
-			{"without an end", as(func(c *jwt.Claims) { c.Expiry = nil }), "it has no end"},
+			{"without an end", as(func(c *jwt.Claims) { c.Expiry = nil }), "it has no expiry"},
 			{"another key of the same name", "Bearer " + s.sign(jose.ES256, other.key, "one", asIs), "its signature is not that of its key"},
 			{"a key that is not there", "Bearer " + s.sign(jose.ES256, s.key, "two", asIs), `has no key "two"`},
 			{"a shared key", "Bearer " + s.sign(jose.HS256, make([]byte, 32), "one", asIs), "token can't be read"},
@@ -271,9 +271,7 @@ func TestServiceAccounts(t *testing.T) {
 			"a good one":                       good,
 			"over for less than clocks differ": as(func(c *jwt.Claims) { c.Expiry = later(-20 * time.Second) }),
 		} {
-			if who, err := s.identify(t.Context(), header); err != nil || who != "web" {
-				t.Errorf("%s: %q, %v", what, who, err)
-			}
+			require.Gives(t, "web", "%s", what)(s.identify(t.Context(), header))
 		}
 		n := s.fetches()
 		require.That(t, n == 1, "the keys were asked for %d times, want once a minute at most", n)

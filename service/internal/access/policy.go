@@ -1,5 +1,5 @@
 // Package access knows who may do what. [Policy.Identify] finds the principal that sends a request:
-// by a bearer token, of the configuration or of an issuer (issuer.go), or by a client certificate
+// by a bearer token, of the configuration or of an issuer (token.go), or by a client certificate
 // (certificates.go). [Policy.Allow] finds the rule that lets the principal call. What no rule
 // allows is denied.
 package access
@@ -85,14 +85,14 @@ func New(c *config.Config, old *Policy, logger *slog.Logger) (*Policy, error) {
 // by its client certificate. If there is none, the error wraps ErrUnknown.
 func (p *Policy) Identify(r *http.Request) (principal string, err error) {
 	if !p.guarded {
-		return anyone(r)
+		return identifyLocal(r)
 	}
 	if header := r.Header.Get("Authorization"); header != "" {
 		scheme, token, _ := strings.Cut(header, " ")
 		if !strings.EqualFold(scheme, "Bearer") {
 			return "", fmt.Errorf("%w: Authorization: want Bearer and a token", ErrUnknown)
 		}
-		return p.bearer(r, strings.TrimSpace(token))
+		return p.byToken(r, strings.TrimSpace(token))
 	}
 	if r.TLS == nil || len(r.TLS.PeerCertificates) == 0 {
 		return "", fmt.Errorf("%w: want a header Authorization with a bearer token, or a client certificate",
@@ -101,11 +101,11 @@ func (p *Policy) Identify(r *http.Request) (principal string, err error) {
 	if !p.trusts(r.TLS.VerifiedChains) {
 		return "", ErrCertificate
 	}
-	return p.named(r.TLS.PeerCertificates[0])
+	return p.byCertificate(r.TLS.PeerCertificates[0])
 }
 
-// named returns the principal that a certificate names.
-func (p *Policy) named(certificate *x509.Certificate) (principal string, err error) {
+// byCertificate returns the principal that a certificate names.
+func (p *Policy) byCertificate(certificate *x509.Certificate) (principal string, err error) {
 	var names, found []string
 	for _, name := range certificate.DNSNames {
 		names = append(names, "dns "+strings.ToLower(name))
@@ -128,9 +128,9 @@ func (p *Policy) named(certificate *x509.Certificate) (principal string, err err
 		"want one with names of one of them", ErrUnknown, found)
 }
 
-// anyone admits requests whose Host is this machine. A page of another site whose name resolves to
+// identifyLocal admits requests whose Host is this machine. A page of another site whose name resolves to
 // this machine has another Host.
-func anyone(r *http.Request) (principal string, err error) {
+func identifyLocal(r *http.Request) (principal string, err error) {
 	host := (&url.URL{Host: r.Host}).Hostname()
 	ip := net.ParseIP(host)
 	if host == "localhost" || ip.IsLoopback() {
@@ -154,8 +154,8 @@ func Why(err error) string {
 	return err.Error()
 }
 
-// bearer returns the principal of a bearer token. The error contains nothing of the token.
-func (p *Policy) bearer(r *http.Request, token string) (principal string, err error) {
+// byToken returns the principal of a bearer token. The error contains nothing of the token.
+func (p *Policy) byToken(r *http.Request, token string) (principal string, err error) {
 	hash := sha256.Sum256([]byte(token))
 	if who := p.principals["token "+hex.EncodeToString(hash[:])]; who != "" {
 		return who, nil
@@ -184,7 +184,7 @@ func (p *Policy) Allow(principal, verb, space string) (config.Limits, error) {
 		return config.Limits{}, nil
 	}
 	for _, r := range p.rules {
-		applies := has(r.Principals, principal) && has(r.Spaces, space)
+		applies := includes(r.Principals, principal) && includes(r.Spaces, space)
 		if applies && slices.Contains(r.Verbs, verb) {
 			return r.Limits, nil
 		}
@@ -193,8 +193,8 @@ func (p *Policy) Allow(principal, verb, space string) (config.Limits, error) {
 		ErrDenied, principal, verb, space)
 }
 
-// has reports whether a list of a rule has a name. An asterisk is all names.
-func has(list []string, name string) bool {
+// includes reports whether a list of a rule has a name. An asterisk is all names.
+func includes(list []string, name string) bool {
 	return slices.Contains(list, name) || slices.Contains(list, "*")
 }
 

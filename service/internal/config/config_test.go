@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 )
 
 // whole has everything that a configuration can have.
@@ -275,9 +275,8 @@ func TestWrong(t *testing.T) {
 	} {
 		require.Contains(t, whole, tt.old, "what is to be replaced")
 		_, err := Parse("w.yaml", []byte(strings.Replace(whole, tt.old, tt.new, 1)))
-		if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "pass-word") {
-			t.Errorf("%s\ninstead of\n%s\nerror %v\nwant %s", tt.new, tt.old, err, tt.want)
-		}
+		require.That(t, err != nil && strings.Contains(err.Error(), tt.want) && !strings.Contains(err.Error(), "pass-word"),
+			"%s\ninstead of\n%s\nerror %v\nwant %s", tt.new, tt.old, err, tt.want)
 	}
 	_, err := Parse("w.yaml", []byte("listen: x\nspaces: [{name: A, kind: ulid}]"))
 	n := strings.Count(err.Error(), "\n") + 1

@@ -16,7 +16,7 @@ import (
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/counter"
 	"github.com/randflake/randflake/counter/numbers"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leasetest"
 	"github.com/randflake/randflake/service/client"
@@ -157,9 +157,7 @@ func TestLoss(t *testing.T) {
 	strict, err := counters.OpenStrict(t.Context(), "orders", counter.OrCreate(counter.Config{Start: 5, Step: 2}))
 	require.NoError(b, err)
 	require.Gives(t, int64(5), "the first number")(strict.Next(t.Context()))
-	if _, err := counters.OpenStrict(t.Context(), "orders", counter.OrCreate(counter.Config{})); !errors.Is(err, lease.ErrMismatch) {
-		t.Errorf("another counter of that name: %v", err)
-	}
+	require.Refuses(t, lease.ErrMismatch, "another counter of that name")(counters.OpenStrict(t.Context(), "orders", counter.OrCreate(counter.Config{})))
 	copied := b.data.Snapshot()
 	copied.Lineage = "another copy"
 	b.data.Restore(copied)

@@ -14,18 +14,21 @@ import (
 	"github.com/randflake/randflake/service/internal/access"
 )
 
-// needs is the table of rights: what a call of each procedure needs. Reflection, which describes
-// the protocol, is not in it: all principals may call it.
-var needs = map[string]struct {
-	verb  string // what a rule must allow, in the space that the call names
-	store bool   // whether that space must have a store
-	turn  bool   // whether the whole call waits for its turn at the store; Next waits only to open a handle
-}{
+// A need is what calls of a procedure need.
+type need struct {
+	verb  string // that a rule must allow, in the space that the call names
+	store bool   // of that space
+	turn  bool   // at the store, for the whole call
+}
+
+// needs is the table of rights. rights_test.go wants a row for each procedure. Reflection, which
+// describes the protocol, has none: all principals may call it.
+var needs = map[string]need{
 	api.LeaseServiceTakeProcedure:      {verb: "lease", store: true, turn: true},
 	api.LeaseServiceGetLimitsProcedure: {verb: "lease", store: true},
 	api.IDServiceMintProcedure:         {verb: "mint"},
 	api.IDServiceInspectProcedure:      {verb: "inspect"},
-	api.CounterServiceNextProcedure:    {verb: "count", store: true},
+	api.CounterServiceNextProcedure:    {verb: "count", store: true}, // has a turn only to open a handle
 	api.CounterServiceTakeProcedure:    {verb: "count", store: true, turn: true},
 	api.CounterServiceGetProcedure:     {verb: "count", store: true, turn: true}, // of one counter
 	api.CounterServiceListProcedure:    {verb: "list", store: true, turn: true},
@@ -36,18 +39,18 @@ var needs = map[string]struct {
 // again for its work, once it has the turn: see inTurn.
 const callTimeout = 10 * time.Second
 
-// answered passes on the calls of procedures that a rule allows, and turns errors into ones that
+// intercept passes on the calls of procedures that a rule allows, and turns errors into ones that
 // clients may see. It counts all calls whose message can be read.
-func (s *Server) answered(next connect.UnaryFunc) connect.UnaryFunc {
+func (s *Server) intercept(next connect.UnaryFunc) connect.UnaryFunc {
 	return func(client context.Context, request connect.AnyRequest) (response connect.AnyResponse, err error) {
 		start := time.Now()
 		ctx, cancel := context.WithTimeout(client, callTimeout)
 		defer cancel()
 		c := callOf(ctx)
-		c.space = request.Any().(interface{ GetSpace() string }).GetSpace() // each has one
-		err = s.authorize(c)
+		space := request.Any().(interface{ GetSpace() string }).GetSpace() // each has one
+		err = s.authorize(c, space)
 		if err == nil {
-			response, err = s.answer(ctx, c, request, next)
+			response, err = s.callNext(ctx, c, request, next)
 		}
 		if err != nil {
 			gone := client.Err() != nil // it hung up, or waited for as long as it wanted
@@ -62,8 +65,8 @@ func (s *Server) answered(next connect.UnaryFunc) connect.UnaryFunc {
 	}
 }
 
-// answer has a call answered by next, in its turn if it needs one.
-func (s *Server) answer(
+// callNext has a call answered by next, in its turn if it needs one.
+func (s *Server) callNext(
 	ctx context.Context, c *call, request connect.AnyRequest, next connect.UnaryFunc,
 ) (response connect.AnyResponse, err error) {
 	if !needs[c.procedure].turn {
@@ -84,7 +87,7 @@ func (s *Server) errorToSend(c *call, err error, gone bool) error {
 		location = c.state.Store.String()
 	}
 	sent, showsAll := wire.Error(err, c.procedure, location)
-	if showsAll || gone || !s.usage.may(c.principal, failureLines) {
+	if showsAll || gone || !s.rates.allow(c.principal, failuresOfStores) {
 		return sent
 	}
 	s.logger.Error("store failed",
@@ -92,20 +95,25 @@ func (s *Server) errorToSend(c *call, err error, gone bool) error {
 	return sent
 }
 
-// authorize finds the space and the limits of a call of a procedure, or returns why the call is
-// refused. The order of its steps matters. The rules are asked first, as the rate depends on their
+// authorize finds the space that a call of a procedure names, and its limits, or returns why the call
+// is refused. The order of its steps matters. The rules are asked first, as the rate depends on their
 // answer. But a call that they deny is refused in step 2, so that it counts for the rate, too.
-func (s *Server) authorize(c *call) error {
+func (s *Server) authorize(c *call, space string) error {
 	need := needs[c.procedure]
+	c.space = space
 	c.found = c.setup.spaces[c.space]
 	limits, denied := c.setup.policy.Allow(c.principal, need.verb, c.space)
+
+	isAllowed := denied == nil && c.found != nil
+	if isAllowed {
+		c.limits = access.Tighter(limits, c.setup.limits[c.space])
+	}
 
 	// 1. The rate. Calls that a rule allows count for their space, if there is one. All others, each
 	// of which could name another space, count together with the pages.
 	rateOf := othersTogether
-	if denied == nil && c.found != nil {
+	if isAllowed {
 		rateOf = c.space
-		c.limits = access.Tighter(limits, c.setup.limits[c.space])
 	}
 	if err := s.checkRate(c, rateOf); err != nil {
 		return err
@@ -141,7 +149,7 @@ func coded(code connect.Code, format string, args ...any) error {
 // many denials as they like, so the lines of each principal have a limit, and those of all
 // strangers together have one.
 func (s *Server) deny(c *call, code connect.Code, why error) error {
-	if s.usage.may(c.principal, denialLines) {
+	if s.rates.allow(c.principal, denials) {
 		s.audit.add("deny", c.caller, "procedure", c.procedure, "why", access.Why(why))
 	}
 	return connect.NewError(code, why)

@@ -11,12 +11,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/service/internal/config"
 )
 
 // othersUsually is the quota of pages, and of calls that are denied, without a limit of a rule.
-var othersUsually = quota{othersTogether, config.DefaultRate, int(config.DefaultRate)}
+var othersUsually = quota{calls, othersTogether, config.DefaultRate, int(config.DefaultRate)}
 
 // TestLimits: a rule's limits hold, and so do the space's, whichever is tighter.
 func TestLimits(t *testing.T) {
@@ -71,7 +71,7 @@ func TestLimits(t *testing.T) {
 	}
 	go func() { // a slow machine makes fewer calls a second than the rate
 		for t.Context().Err() == nil {
-			w.usage.may("slow", othersUsually)
+			w.rates.allow("slow", othersUsually)
 		}
 	}()
 	slowed := false
@@ -79,13 +79,13 @@ func TestLimits(t *testing.T) {
 		slowed = slowed || w.call("IDService/Mint", `{"space":"ulid"}`, as("slow")).body.Code == "resource_exhausted"
 	}
 	require.That(t, slowed, "denied calls count against no rate")
-	w.usage.mu.Lock()
-	defer w.usage.mu.Unlock()
-	for key := range w.usage.rates {
-		if key.principal == "slow" && key.what == "ulid" {
+	w.rates.mu.Lock()
+	defer w.rates.mu.Unlock()
+	for key := range w.rates.limiters {
+		if key.principal == "slow" && key.space == "ulid" {
 			t.Error("denied calls count for the space that they name")
 		}
-		require.That(t, key.what != "elsewhere", "a call counts for a space that is not there")
+		require.That(t, key.space != "elsewhere", "a call counts for a space that is not there")
 	}
 }
 
@@ -161,9 +161,8 @@ func TestStrangers(t *testing.T) {
 			if strings.HasPrefix(procedure, "/") {
 				continue // not by JSON
 			}
-			if a.body.Code != "unauthenticated" || strings.Contains(a.text, "issuer") || a.header.Get("Connection") != "close" {
-				t.Errorf("%s, token %s: %s", procedure, what, a.text)
-			}
+			require.That(t, a.body.Code == "unauthenticated" && !strings.Contains(a.text, "issuer") && a.header.Get("Connection") == "close",
+				"%s, token %s: %s", procedure, what, a.text)
 		}
 	}
 }
@@ -188,7 +187,7 @@ func TestPlaces(t *testing.T) {
 				}
 			}
 		}
-		places := w.usage.of(tt.who).places
+		places := w.usage.shareOf(tt.who).places
 		for _, held := range []int64{999, 1000, 999} {
 			require.Must(t, places.TryAcquire(held),
 				"%q: %d places: requests that are over keep theirs", tt.who, held)
@@ -211,7 +210,7 @@ func TestPlaces(t *testing.T) {
 			places.Release(held)
 		}
 	}
-	require.Must(t, w.usage.of("web").places.TryAcquire(maxPlaces) && w.usage.waiting.TryAcquire(maxRefused),
+	require.Must(t, w.usage.shareOf("web").places.TryAcquire(maxPlaces) && w.usage.lines.TryAcquire(maxInLines),
 		"not all places are free")
 	byHTTP2 := func(r *http.Request) { r.ProtoMajor = 2 }
 	a := w.send(http.MethodPost, "/nothing", "", as("web"), byHTTP2)
@@ -260,9 +259,8 @@ func TestTurns(t *testing.T) {
 		}
 		for who, waits := range map[string]bool{"busy": true, "web": false} {
 			page := w.send(http.MethodGet, "/", "", as(who)).text
-			if strings.Contains(page, "too many calls use the store") != waits || !strings.Contains(page, "ulid") {
-				t.Errorf("the page of %s, want it to say that the store is busy: %v\n%s", who, waits, page)
-			}
+			require.That(t, strings.Contains(page, "too many calls use the store") == waits && strings.Contains(page, "ulid"),
+				"the page of %s, want it to say that the store is busy: %v\n%s", who, waits, page)
 		}
 		turns.Release(maxTurns)
 		w.wants("", w.call("CounterService/Take", known, as("busy")), "the turns are free again")

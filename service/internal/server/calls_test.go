@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/service/internal/config"
 	"github.com/randflake/randflake/snowflake"
 )
@@ -40,9 +40,8 @@ func TestMint(t *testing.T) {
 			made, err := time.Parse(time.RFC3339Nano, a.body.Time)
 			require.That(t, err == nil && time.Since(made).Abs() <= time.Minute && a.body.Plausible,
 				"%s: inspect %s says %s", space, asked, a.text)
-			if !strings.Contains(w.written.String(), `"msg":"inspect","principal":"anyone","space":"`+space+`",`+logged) {
-				t.Errorf("%s: no line tells of the inspection of %s:\n%s", space, asked, w.written)
-			}
+			require.That(t, strings.Contains(w.written.String(), `"msg":"inspect","principal":"anyone","space":"`+space+`",`+logged),
+				"%s: no line tells of the inspection of %s:\n%s", space, asked, w.written)
 		}
 	}
 	for _, id := range w.call("IDService/Mint", `{"space":"ulid","count":3}`).body.IDs {
@@ -160,9 +159,8 @@ func TestPeriods(t *testing.T) {
 			}
 			before := len(w.written.String())
 			a := w.call("CounterService/"+tt.procedure, `{"space":"none","counter":"daily"`+tt.more+`}`)
-			if !strings.Contains(strings.ReplaceAll(strings.ReplaceAll(a.text, " ", ""), "dayinUTC", "day in UTC"), tt.want) {
-				t.Errorf("%d: %s %s: %s, want %s", i, tt.procedure, tt.more, a.text, tt.want)
-			}
+			require.That(t, strings.Contains(strings.ReplaceAll(strings.ReplaceAll(a.text, " ", ""), "dayinUTC", "day in UTC"), tt.want),
+				"%d: %s %s: %s, want %s", i, tt.procedure, tt.more, a.text, tt.want)
 			line := `"msg":"begin period","principal":"anyone","space":"none","counter":"daily","period":"` + tt.begins + `"`
 			written := w.written.String()[before:]
 			begins := tt.begins != ""
@@ -433,7 +431,7 @@ func TestStoreFails(t *testing.T) {
 	require.Contains(t, w.written.String(), "db-7", "the log after the store failed")
 	wantFailure(w.call("CounterService/List", `{"space":"none"}`))
 	wantFailure(w.call("CounterService/Get", `{"space":"none","counter":"orders"}`))
-	for w.usage.may(config.Anyone, failureLines) { // as after many calls that failed
+	for w.rates.allow(config.Anyone, failuresOfStores) { // as after many calls that failed
 	}
 	before := strings.Count(w.written.String(), "store failed")
 	w.take("none", "")

@@ -18,7 +18,7 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/counter"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leasetest"
 	"github.com/randflake/randflake/service/internal/config"
@@ -54,9 +54,8 @@ func TestConfigure(t *testing.T) {
 	if _, err := gone.State(); err == nil {
 		t.Error("a space that is gone stays open")
 	}
-	if w.setup.Load().spaces["mint"] != kept || w.call("IDService/Mint", `{"space":"mint"}`).status != http.StatusOK {
-		t.Error("a space that stayed as it is, but for its limits and counters, was closed")
-	}
+	require.That(t, w.setup.Load().spaces["mint"] == kept && w.call("IDService/Mint", `{"space":"mint"}`).status == http.StatusOK,
+		"a space that stayed as it is, but for its limits and counters, was closed")
 	w.wants("permission_denied", w.call("IDService/Mint", `{"space":"mint","count":6}`), "more than the new limit")
 	w.wants("not_found", w.call("IDService/Mint", `{"space":"sorted"}`), "a space that is gone")
 	if a := w.call("IDService/Mint", `{"space":"late"}`); a.body.Code != "unavailable" || w.Ready() == nil {
@@ -141,7 +140,7 @@ func TestCallsGoOn(t *testing.T) {
 		w.broken.Store(false)
 		a := <-underWay
 		require.That(t, a.status == http.StatusOK, "a call that is under way: %d %s", a.status, a.text)
-		time.Sleep(lastCalls)
+		time.Sleep(longestCall)
 		synctest.Wait()
 		require.Refuses(t, counter.ErrClosed, "after the last call")(before.Next())
 		if _, err := kept.Next(); err != nil {

@@ -16,8 +16,8 @@ import (
 
 // A call is a request, of a procedure or for a page, and what the server knows of it.
 type call struct {
-	// By identify, before a byte of the body is read, but for caller.space, which answered sets:
-	caller           // see audit.go
+	// By identify, before a byte of the body is read:
+	caller           // see audit.go; authorize adds the space
 	stranger  error  // why the sender is not known; nil if it is
 	setup     *setup // what was in force when the request came
 	procedure string // its path, or the name of a page
@@ -50,7 +50,7 @@ const strangerTime = 5 * time.Second // for strangers to send a body and read th
 func (s *Server) identified(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := s.identify(r)
-		places := s.usage.of(c.principal).places // strangers share those of ""
+		places := s.usage.shareOf(c.principal).places // strangers share those of ""
 		if !places.TryAcquire(1) {
 			s.turnAway(w, r, c)
 			return
@@ -70,14 +70,14 @@ func (s *Server) identified(next http.Handler) http.Handler {
 }
 
 // turnAway answers a request for which there is no place. A status alone costs little. A principal's
-// request first waits for its turn, unless too many wait already.
+// request first stands in line, unless too many do already.
 func (s *Server) turnAway(w http.ResponseWriter, r *http.Request, c *call) {
 	if c.isStranger() {
 		endConnection(w)
 		w.WriteHeader(http.StatusServiceUnavailable) // not 429: other strangers may have taken all places
 		return
 	}
-	waited := s.usage.awaitRefusal(r.Context(), c.principal)
+	waited := s.usage.standInLine(r.Context(), c.principal)
 	if !waited || r.ProtoMajor < 2 { // a client of HTTP/2 that waited is kept: it would only connect again
 		endConnection(w)
 	}

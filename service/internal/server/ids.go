@@ -32,8 +32,11 @@ func (s idService) Mint(ctx context.Context, r *api.MintRequest) (*api.MintRespo
 		return nil, err
 	}
 	answer := &api.MintResponse{}
-	asText := r.Form != api.Form_FORM_NUMBER // text is the default
-	answer.Ids, answer.Numbers, err = c.state.Minter(ctx, n, asText)
+	if r.Form == api.Form_FORM_NUMBER {
+		answer.Numbers, err = c.state.Minter.Numbers(ctx, n)
+	} else {
+		answer.Ids, err = c.state.Minter.Texts(ctx, n)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -79,29 +82,29 @@ func (s idService) Inspect(ctx context.Context, r *api.InspectRequest) (*api.Ins
 }
 
 // inspect returns what an ID of a space holds. It leaves Plausible to Inspect.
-func inspect(in *space.Space, m *api.InspectRequest) (*api.InspectResponse, error) {
+func inspect(sp *space.Space, m *api.InspectRequest) (*api.InspectResponse, error) {
 	if m.Id == nil {
 		return nil, coded(connect.CodeInvalidArgument, "no ID: want text, or number")
 	}
-	if in.Kind == "ulid" {
+	if sp.Kind == "ulid" {
 		return inspectULID(m)
 	}
-	layout, err := in.Layout()
+	layout, err := sp.Layout()
 	if err != nil {
 		return nil, err
 	}
 	if layout != nil {
 		return inspectSnowflake(layout, m)
 	}
-	if in.Cipher == nil {
+	if sp.Cipher == nil {
 		return nil, coded(connect.CodeFailedPrecondition,
-			"the service can't open IDs of space %s: it does not have the secret", in.Name)
+			"the service can't open IDs of space %s: it does not have the secret", sp.Name)
 	}
 	id, err := readID(m, randflake.Parse)
 	if err != nil {
 		return nil, err
 	}
-	f := in.Cipher.Inspect(id)
+	f := sp.Cipher.Inspect(id)
 	return &api.InspectResponse{
 		Time:     timestamppb.New(f.Time),
 		Node:     f.Node,

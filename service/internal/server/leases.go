@@ -18,7 +18,7 @@ func (s leaseService) Take(ctx context.Context, r *api.TakeRequest) (*api.TakeRe
 	c := callOf(ctx)
 	nodes := max(r.Nodes, 1)
 	if most := uint64(c.limits.Nodes); most > 0 && uint64(nodes) > most {
-		return nil, s.over(c, "nodes", uint64(nodes), most)
+		return nil, s.overLimit(c, "nodes", uint64(nodes), most)
 	}
 	last := r.Window + int64(max(r.Windows, 1)) - 1
 	leases, err := c.state.Store.Take(ctx, r.Window, last, nodes)

@@ -99,17 +99,17 @@ func (s *Server) gauges() []metrics.Metric {
 	all := []metrics.Metric{metrics.Counter("randflaked_audit_lines_lost_total",
 		"Lines of the audit log that could not be written.", s.audit.lost.Load())}
 	setup := s.setup.Load()
-	for name, in := range setup.spaces {
-		of := metrics.Func(func() []metrics.Metric { return gaugesOf(in, setup.counters[name]) })
+	for name, sp := range setup.spaces {
+		of := metrics.Func(func() []metrics.Metric { return gaugesOf(sp, setup.counters[name]) })
 		all = append(all, metrics.With(map[string]string{"space": name}, of).Metrics()...)
 	}
 	return all
 }
 
-func gaugesOf(in *space.Space, counters *space.Counters) []metrics.Metric {
+func gaugesOf(sp *space.Space, counters *space.Counters) []metrics.Metric {
 	all := []metrics.Metric{metrics.Flag("randflaked_space_ready",
-		"1 if the space can serve, otherwise 0.", in.Ready() == nil)}
-	state, err := in.State()
+		"1 if the space can serve, otherwise 0.", sp.Ready() == nil)}
+	state, err := sp.State()
 	if err != nil {
 		return all
 	}

@@ -37,13 +37,13 @@ const (
 )
 
 // look asks the store of a space for what the page shows of it to a principal.
-func (s *Server) look(ctx context.Context, principal string, in *space.Space) view {
-	v := view{Space: in}
-	state, err := in.State()
+func (s *Server) look(ctx context.Context, principal string, sp *space.Space) view {
+	v := view{Space: sp}
+	state, err := sp.State()
 	if err != nil || state.Store == nil {
 		return v
 	}
-	v.Failed = s.inTurn(ctx, storeTurn{principal, in.Name}, lookTime, func(ctx context.Context) (err error) {
+	v.Failed = s.inTurn(ctx, storeTurn{principal, sp.Name}, lookTime, func(ctx context.Context) (err error) {
 		v.Info, err = state.Store.Info(ctx)
 		if err == nil {
 			v.Counters, err = state.Store.Counters(ctx, "", maxCounters)
@@ -67,8 +67,8 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request) {
 	c := callOf(r.Context())
 	all := make([]view, len(c.observed))
 	var asking sync.WaitGroup
-	for i, in := range c.observed {
-		asking.Go(func() { all[i] = s.look(ctx, c.principal, in) })
+	for i, sp := range c.observed {
+		asking.Go(func() { all[i] = s.look(ctx, c.principal, sp) })
 	}
 	asking.Wait()
 	var text bytes.Buffer

@@ -3,13 +3,15 @@ package server
 import (
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"regexp"
 	"runtime/debug"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/service/internal/config"
 	"github.com/randflake/randflake/service/internal/space"
@@ -42,9 +44,8 @@ func TestPages(t *testing.T) {
 	} {
 		before := w.asked.Load()
 		a := w.send(http.MethodGet, tt.path, "", func(r *http.Request) { r.SetBasicAuth("x", "token-of-"+tt.who) })
-		if a.status != tt.status || !strings.Contains(a.text, tt.has) || strings.Contains(a.text, tt.not) {
-			t.Errorf("%s for %s: %d %s", tt.path, tt.who, a.status, a.text)
-		}
+		require.That(t, a.status == tt.status && strings.Contains(a.text, tt.has) && !strings.Contains(a.text, tt.not),
+			"%s for %s: %d %s", tt.path, tt.who, a.status, a.text)
 		if asks := strings.HasPrefix(a.header.Get("WWW-Authenticate"), "Basic "); asks != (a.status == http.StatusUnauthorized) {
 			t.Errorf("%s for %s: %d, and the browser asks for a password: %v",
 				tt.path, tt.who, a.status, asks)
@@ -66,7 +67,7 @@ func TestPages(t *testing.T) {
 		var a answer
 		var asked int64
 		for try := 0; try < 100 && a.status != http.StatusTooManyRequests; try++ { // a slow machine earns calls again
-			for w.usage.may(who, othersUsually) { // as after many calls
+			for w.rates.allow(who, othersUsually) { // as after many calls
 			}
 			before := w.asked.Load()
 			a = w.send(http.MethodGet, path, "", as(who))
@@ -75,9 +76,8 @@ func TestPages(t *testing.T) {
 		require.That(t, a.status == http.StatusTooManyRequests && asked == 0,
 			"%s for %s after many calls: %d %s", path, who, a.status, a.text)
 	}
-	if !strings.Contains(w.written.String(), `"msg":"deny","principal":"web","space":"","procedure":"page"`) {
-		t.Errorf("no line tells of a page that was denied:\n%s", w.written)
-	}
+	require.That(t, strings.Contains(w.written.String(), `"msg":"deny","principal":"web","space":"","procedure":"page"`),
+		"no line tells of a page that was denied:\n%s", w.written)
 }
 
 // A stuck client reads nothing until it is released.
@@ -210,6 +210,11 @@ func TestMetrics(t *testing.T) {
 		`process_start_time_seconds`,
 	} {
 		require.Contains(t, a.text, "\n"+want, "the beginnings of lines")
+	}
+	page, err := os.ReadFile("../../../docs/operations.md")
+	require.NoError(t, err)
+	for _, found := range regexp.MustCompile("# TYPE (randflake[a-z_]+)").FindAllStringSubmatch(a.text, -1) {
+		require.That(t, strings.Contains(string(page), "`"+found[1]+"`"), "docs/operations.md lacks %s", found[1])
 	}
 }
 

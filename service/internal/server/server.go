@@ -1,7 +1,7 @@
 // Package server answers the calls of randflaked's protocol. A request passes through identify.go,
 // which finds out who sends it, guard.go, which refuses those of strangers, message.go, which reads
-// its body, and authorize.go, which finds the rule that allows it. Meanwhile usage.go bounds what its
-// principal uses.
+// its body, and authorize.go, which finds the rule that allows it. Meanwhile usage.go and quota.go bound
+// what its principal uses.
 package server
 
 import (
@@ -37,11 +37,12 @@ type Server struct {
 	logger *slog.Logger
 	other  io.Writer // for audit lines, if the configuration has no file for them
 	usage  *usage
+	rates  rates
 	*measures
 
 	setup    atomic.Pointer[setup] // what is in force; each call uses the one that it began with
 	draining atomic.Bool
-	opened   atomic.Bool // a space was open when Ready looked
+	everOpen atomic.Bool // Ready has found a space open
 
 	mu      sync.Mutex     // held by Configure and Close
 	closing sync.WaitGroup // of spaces that are gone
@@ -96,9 +97,9 @@ func (s *Server) Configure(c *config.Config) error {
 		return err
 	}
 	s.setup.Store(next)
-	for name, in := range next.spaces {
-		if in != old.spaces[name] {
-			in.Open()
+	for name, sp := range next.spaces {
+		if sp != old.spaces[name] {
+			sp.Open()
 		}
 	}
 	if old.audit != nil {
@@ -108,7 +109,8 @@ func (s *Server) Configure(c *config.Config) error {
 	return nil
 }
 
-// load makes the setup of a configuration, with the spaces of the old setup that are unchanged.
+// load makes the setup of a configuration, with the spaces of the old setup that are unchanged. If it
+// fails, it leaves nothing open: a new space opens nothing before Open.
 func (s *Server) load(c *config.Config, old *setup) (*setup, error) {
 	policy, err := access.New(c, old.policy, s.logger)
 	if err != nil {
@@ -141,7 +143,7 @@ func (s *Server) load(c *config.Config, old *setup) (*setup, error) {
 		next.limits[want.Name] = want.Limits
 	}
 	if c.Audit != "" {
-		next.audit, err = openAudit(c.Audit) // last: if a later step failed, the file would stay open
+		next.audit, err = openAudit(c.Audit) // last, as it stays open if a later step fails
 		if err != nil {
 			return nil, err
 		}
@@ -154,24 +156,24 @@ func (s *Server) taken(space string, l randflake.Lease) {
 	s.auditTake(caller{principal: config.Self, space: space}, l, config.Self)
 }
 
-// lastCalls is longer than a call keeps a setup that is no longer in force: the time that clients
-// have to send it, callTimeout for its turn, and again for its work.
-const lastCalls = time.Minute
+// longestCall is longer than a call keeps a setup that is no longer in force: until it was sent, for which
+// randflaked allows 15 seconds, has its turn, and is answered.
+const longestCall = 40*time.Second + 2*callTimeout
 
 // closeAll closes the counters and spaces that the next setup lacks. It does so in the background, as
 // a store may not answer. Counters of a space that stays are closed once no call has them.
 func (s *Server) closeAll(old, next *setup) {
-	for name, in := range old.spaces {
+	for name, sp := range old.spaces {
 		counters := old.counters[name]
-		if in == next.spaces[name] {
+		if sp == next.spaces[name] {
 			if counters != next.counters[name] {
-				time.AfterFunc(lastCalls, counters.Close)
+				time.AfterFunc(longestCall, counters.Close)
 			}
 			continue
 		}
 		s.closing.Go(func() {
 			counters.Close()
-			if err := in.Close(); err != nil {
+			if err := sp.Close(); err != nil {
 				s.logger.Warn("store of a space was not closed", "space", name, "error", err)
 			}
 		})
@@ -200,15 +202,15 @@ func (s *Server) Ready() error {
 	if len(spaces) == 0 {
 		return errors.New("the configuration is being read")
 	}
-	for _, in := range spaces {
-		if in.IsOpen() {
-			s.opened.Store(true)
+	for _, sp := range spaces {
+		if sp.IsOpen() {
+			s.everOpen.Store(true)
 		}
-		if !in.Begun() {
+		if sp.IsOpening() {
 			return errors.New("spaces are being opened")
 		}
 	}
-	if !s.opened.Load() {
+	if !s.everOpen.Load() {
 		return errors.New("no space could be opened yet")
 	}
 	return nil
@@ -236,22 +238,22 @@ const grpcPrefix = 5
 // reflection, the page, /metrics, and Probes.
 func (s *Server) Handler() http.Handler {
 	mux := s.Probes()
-	calls := func(path string, handler http.Handler) {
+	handle := func(path string, handler http.Handler) {
 		mux.Handle(path, s.guarded(handler, readMessage))
 	}
 	procedures := connect.WithHandlerOptions(
-		connect.WithInterceptors(connect.UnaryInterceptorFunc(s.answered)),
+		connect.WithInterceptors(connect.UnaryInterceptorFunc(s.intercept)),
 		compression,
 		connect.WithCompressMinBytes(math.MaxInt), // which no answer has
 	)
-	calls(randflakev1connect.NewLeaseServiceHandler(leaseService{s}, procedures))
-	calls(randflakev1connect.NewIDServiceHandler(idService{s}, procedures))
-	calls(randflakev1connect.NewCounterServiceHandler(counterService{s}, procedures))
+	handle(randflakev1connect.NewLeaseServiceHandler(leaseService{s}, procedures))
+	handle(randflakev1connect.NewIDServiceHandler(idService{s}, procedures))
+	handle(randflakev1connect.NewCounterServiceHandler(counterService{s}, procedures))
 
 	bounded := connect.WithReadMaxBytes(maxMessage)
 	reflector := grpcreflect.NewStaticReflector(append(served, grpchealth.HealthV1ServiceName)...)
-	calls(grpcreflect.NewHandlerV1(reflector, bounded))
-	calls(grpcreflect.NewHandlerV1Alpha(reflector, bounded))
+	handle(grpcreflect.NewHandlerV1(reflector, bounded))
+	handle(grpcreflect.NewHandlerV1Alpha(reflector, bounded))
 	mux.Handle(grpchealth.NewHandler(s, bounded))
 
 	mux.Handle("GET /{$}", s.guarded(http.HandlerFunc(s.show), s.authorizePage))

@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 )
 
 // TestReserve: answers that are not read use up the room of their principal, and leave some for
@@ -22,14 +22,14 @@ func TestReserve(t *testing.T) {
 		}
 		for _, who := range []string{"a", "b"} {
 			for range 4 {
-				require.Equal(t, take(who, maxAnswer/4), nil, "%s", who)
+				require.Equal(t, take(who, roomOfOne/4), nil, "%s", who)
 			}
-			require.ErrorIs(t, take(who, maxAnswer/4), context.DeadlineExceeded, "%s takes more than its part", who)
+			require.ErrorIs(t, take(who, roomOfOne/4), context.DeadlineExceeded, "%s takes more than its part", who)
 			require.ErrorIs(t, take(who, negligible+1), context.DeadlineExceeded, "%s takes a little more than its part", who)
 			require.Equal(t, take(who, negligible), nil, "%s can't take a few IDs", who)
 		}
 		for range 5 { // which use up nothing of its part
-			require.ErrorIs(t, take("f", maxAnswer/4), context.DeadlineExceeded, "more than there is")
+			require.ErrorIs(t, take("f", roomOfOne/4), context.DeadlineExceeded, "more than there is")
 		}
 		for range 2 {
 			u.free("a", negligible) // which had taken no room
@@ -37,12 +37,12 @@ func TestReserve(t *testing.T) {
 		require.ErrorIs(t, take("a", negligible+1), context.DeadlineExceeded, "a few IDs give back what they did not take")
 		go func() {
 			time.Sleep(time.Second / 2)
-			u.free("a", maxAnswer/4)
+			u.free("a", roomOfOne/4)
 		}()
-		err := take("f", maxAnswer/4)
+		err := take("f", roomOfOne/4)
 		require.Must(t, err == nil, "an answer was written, and another one waits: %v", err)
-		u.free("f", maxAnswer/4)
-		require.Equal(t, take("a", maxAnswer/4), nil, "its answer was written, and it takes another one")
+		u.free("f", roomOfOne/4)
+		require.Equal(t, take("a", roomOfOne/4), nil, "its answer was written, and it takes another one")
 	})
 }
 
@@ -50,11 +50,11 @@ func TestReserve(t *testing.T) {
 // time.
 func TestMay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		u := newUsage()
+		var r rates
 		for i, tt := range []struct {
-			who, what string
-			perSecond float64
-			want      bool
+			who, space string
+			perSecond  float64
+			want       bool
 		}{
 			{"web", "orders", 0.5, true},
 			{"web", "orders", 0.5, true},
@@ -63,14 +63,14 @@ func TestMay(t *testing.T) {
 			{"web", "shop", 0.5, true},
 			{"web", "orders", 0.25, true},
 		} {
-			if got := u.may(tt.who, quota{tt.what, tt.perSecond, 2}); got != tt.want {
+			if got := r.allow(tt.who, quota{calls, tt.space, tt.perSecond, 2}); got != tt.want {
 				t.Errorf("%d: a call of %s in %s under %v a second: %v",
-					i, tt.who, tt.what, tt.perSecond, got)
+					i, tt.who, tt.space, tt.perSecond, got)
 			}
 		}
 		time.Sleep(2 * time.Second)
-		orders := quota{"orders", 0.5, 2}
-		require.That(t, u.may("web", orders) && !u.may("web", orders), "two seconds later: want one call")
+		orders := quota{calls, "orders", 0.5, 2}
+		require.That(t, r.allow("web", orders) && !r.allow("web", orders), "two seconds later: want one call")
 	})
 }
 
@@ -82,20 +82,20 @@ func TestRefuse(t *testing.T) {
 		begun := time.Now()
 		gone, leave := context.WithCancel(t.Context())
 		var greedy sync.WaitGroup
-		for range maxRefused / 2 {
-			greedy.Go(func() { u.awaitRefusal(t.Context(), "greedy") })
-			go u.awaitRefusal(gone, "greedy")
+		for range maxInLines / 2 {
+			greedy.Go(func() { u.standInLine(t.Context(), "greedy") })
+			go u.standInLine(gone, "greedy")
 		}
 		synctest.Wait()
-		require.That(t, !u.awaitRefusal(t.Context(), "greedy") && time.Since(begun) == 0, "more calls wait than may")
+		require.That(t, !u.standInLine(t.Context(), "greedy") && time.Since(begun) == 0, "more calls wait than may")
 		leave()
 		synctest.Wait()
-		require.That(t, u.awaitRefusal(t.Context(), "web") && time.Since(begun) <= 2*refusalTime,
+		require.That(t, u.standInLine(t.Context(), "web") && time.Since(begun) <= 2*refusalTime,
 			"a call of another principal was refused after %v", time.Since(begun))
 		greedy.Wait()
-		const want = maxRefused / 2 / refusals * refusalTime
+		const want = maxInLines / 2 / refusedAtOnce * refusalTime
 		if took := time.Since(begun); took < want || took > want+refusalTime {
-			t.Errorf("%d calls were refused within %v", maxRefused/2, took)
+			t.Errorf("%d calls were refused within %v", maxInLines/2, took)
 		}
 	})
 }

@@ -29,22 +29,22 @@ const maxHandles = 4096
 // store. Handle returns a handle, which hands out numbers from memory. Counters are safe for
 // concurrent use.
 type Counters struct {
-	of      *Space // which has the store; without one, or before it is open, there are no numbers
+	space   *Space // which has the store; without one, or before it is open, there are no numbers
 	config  config.Space
 	opening singleflight.Group
 
-	lines *lru.Cache[string, *line] // by the names of counters
+	lines *lru.Cache[string, *line] // by the names of counters; it has its own lock
 
-	mu      sync.Mutex
-	handles *simplelru.LRU[string, *Handle]
-	past    map[string]counter.Status // sums of handles that are forgotten: see Statuses
+	mu      sync.Mutex                      // guards what follows: when a handle is forgotten, past grows
+	handles *simplelru.LRU[string, *Handle] // by the names of counters
+	past    map[string]counter.Status       // sums of handles that are forgotten: see Statuses
 	closed  bool
 }
 
 // A Handle is on one period, if the counter has periods.
 type Handle struct {
 	*counter.Counter
-	As lease.Counter // the counter by the configuration, with the period
+	As lease.Counter // the counter as the configuration wants it, in that period
 }
 
 // A line is the queue of Take's calls for one counter: only the first one asks the store. Concurrent
@@ -59,16 +59,17 @@ type line struct {
 }
 
 // NewCounters returns the counters of a space, as c has them.
-func NewCounters(of *Space, c config.Space) *Counters {
-	counters := &Counters{of: of, config: c, past: map[string]counter.Status{}}
+func NewCounters(space *Space, c config.Space) *Counters {
+	counters := &Counters{space: space, config: c, past: map[string]counter.Status{}}
 	counters.lines, _ = lru.New[string, *line](maxHandles) // fails for sizes below 1
 	counters.handles, _ = simplelru.NewLRU(maxHandles, func(_ string, h *Handle) { counters.forget(h) })
 	return counters
 }
 
-// Same reports whether two are the same counters of the same space, for the configuration.
+// Same reports whether c can take the place of other: it has the same space, and its configuration has
+// the same counters.
 func (c *Counters) Same(other *Counters) bool {
-	return c.of == other.of && slices.Equal(c.config.Counters, other.config.Counters)
+	return c.space == other.space && slices.Equal(c.config.Counters, other.config.Counters)
 }
 
 // Statuses returns the status of each counter, or pattern, of the configuration: the sum over its
@@ -84,14 +85,14 @@ func (c *Counters) Statuses() map[string]counter.Status {
 }
 
 // add adds the status of a handle to that of its counter, or pattern.
-func (c *Counters) add(all map[string]counter.Status, h *Handle, one counter.Status) {
-	by, _ := c.config.Counter(h.As.Name)
-	sum := all[by.Name]
-	all[by.Name] = counter.Status{
-		Taken:  sum.Taken + one.Taken,
-		Issued: sum.Issued + one.Issued,
-		Held:   sum.Held + one.Held,
-		Err:    cmp.Or(sum.Err, one.Err),
+func (c *Counters) add(all map[string]counter.Status, h *Handle, status counter.Status) {
+	rule, _ := c.config.Counter(h.As.Name)
+	sum := all[rule.Name]
+	all[rule.Name] = counter.Status{
+		Taken:  sum.Taken + status.Taken,
+		Issued: sum.Issued + status.Issued,
+		Held:   sum.Held + status.Held,
+		Err:    cmp.Or(sum.Err, status.Err),
 	}
 }
 
@@ -103,66 +104,81 @@ func (c *Counters) forget(h *Handle) {
 
 // A target is the counter that a call names, in its present period by this machine's clock.
 type target struct {
-	as       lease.Counter     // as its first use makes it, by the configuration
-	present  lease.Period      // the zero Period if the counter has no periods
+	wanted   lease.Counter     // as its first use makes it: no period of it has begun
+	period   lease.Period      // the present one, or the zero Period if the counter has no periods
 	counters *counter.Counters // of the store
 	options  []counter.Option  // open the counter as it is, and make it if need be
 }
 
-// target returns the counter of a name, without asking the store.
-func (c *Counters) target(name string) (to target, err error) {
-	found, ok := c.config.Counter(name)
+// inPeriod returns the counter as the configuration wants it, in its present period.
+func (t target) inPeriod() lease.Counter {
+	t.wanted.Period = t.period.Key
+	return t.wanted
+}
+
+// rule returns what the configuration has for the counter of a name.
+func (c *Counters) rule(name string) (config.Counter, error) {
+	rule, ok := c.config.Counter(name)
 	if !ok {
-		return to, fmt.Errorf("%w: %.100q of space %s: ask for one that the service has",
+		return rule, fmt.Errorf("%w: %.100q of space %s: ask for one that the service has",
 			lease.ErrNoCounter, name, c.config.Name)
 	}
-	state, err := c.of.State()
+	return rule, nil
+}
+
+// target returns the counter of a name, without asking the store.
+func (c *Counters) target(name string) (t target, err error) {
+	rule, err := c.rule(name)
 	if err != nil {
-		return to, err
+		return t, err
 	}
-	to.counters = counter.From(state.Store)
-	to.present, err = found.PeriodAt(time.Now())
+	state, err := c.space.State()
 	if err != nil {
-		return to, err
+		return t, err
 	}
-	to.as = lease.Counter{
+	t.counters = counter.From(state.Store)
+	t.period, err = rule.PeriodAt(time.Now())
+	if err != nil {
+		return t, err
+	}
+	t.wanted = lease.Counter{ // with the defaults of counter.Config
 		Name:    name,
-		Start:   cmp.Or(found.Start, 1),
-		Next:    cmp.Or(found.Start, 1),
-		Step:    cmp.Or(found.Step, 1),
-		End:     cmp.Or(found.End, math.MaxInt64),
-		Periods: to.present.Of,
-		Check:   found.Check,
+		Start:   cmp.Or(rule.Start, 1),
+		Next:    cmp.Or(rule.Start, 1),
+		Step:    cmp.Or(rule.Step, 1),
+		End:     cmp.Or(rule.End, math.MaxInt64),
+		Periods: t.period.Of,
+		Check:   rule.Check,
 	}
-	shape := counter.Config{Start: found.Start, Step: found.Step, End: found.End, Check: found.Check}
-	to.options = []counter.Option{counter.OrCreate(shape), counter.OfPeriod(to.present)}
-	return to, nil
+	create := counter.Config{Start: rule.Start, Step: rule.Step, End: rule.End, Check: rule.Check}
+	t.options = []counter.Option{counter.OrCreate(create), counter.OfPeriod(t.period)}
+	return t, nil
 }
 
 // Get returns a counter. One that was not used yet is as its first use will make it.
 func (c *Counters) Get(ctx context.Context, name string) (lease.Counter, error) {
-	to, err := c.target(name)
+	t, err := c.target(name)
 	if err != nil {
 		return lease.Counter{}, err
 	}
-	found, err := to.counters.Source().Counter(ctx, name)
+	stored, err := t.counters.Source().Counter(ctx, name)
 	if errors.Is(err, lease.ErrNoCounter) {
-		return to.as, nil
+		return t.wanted, nil
 	}
-	return found, err
+	return stored, err
 }
 
 // Set says where a counter goes on. It makes the counter if need be: after a loss of data, the one
 // that callers had used may be gone.
 func (c *Counters) Set(ctx context.Context, name string, next int64) error {
-	to, err := c.target(name)
+	t, err := c.target(name)
 	if err != nil {
 		return err
 	}
-	if _, err := to.counters.OpenStrict(ctx, name, to.options...); err != nil {
+	if _, err := t.counters.OpenStrict(ctx, name, t.options...); err != nil {
 		return err
 	}
-	return to.counters.Source().SetCounter(ctx, name, next)
+	return t.counters.Source().SetCounter(ctx, name, next)
 }
 
 // Take takes numbers of a counter, and returns which counter, with its period. It makes the counter
@@ -171,35 +187,41 @@ func (c *Counters) Take(
 	ctx context.Context,
 	name string,
 	n int64,
-) (run lease.Run, as lease.Counter, err error) {
-	if _, err := c.target(name); err != nil {
-		return run, as, err // no line for a counter that the configuration does not have
+) (run lease.Run, taken lease.Counter, err error) {
+	if _, err := c.rule(name); err != nil {
+		return run, taken, err // before there is a line for it
 	}
 	l := c.line(name)
 	err = l.first.Acquire(ctx, 1)
 	if errors.Is(err, context.DeadlineExceeded) { // the store did not answer earlier calls in time
-		return run, as, fmt.Errorf("%w: take numbers of counter %s: %w", lease.ErrStore, name, err)
+		return run, taken, fmt.Errorf("%w: take numbers of counter %s: %w", lease.ErrStore, name, err)
 	}
 	if err != nil {
-		return run, as, err
+		return run, taken, err
 	}
 	defer l.first.Release(1)
-	to, err := c.target(name) // anew, as a period may have ended meanwhile
+	t, err := c.target(name) // now: a period may have ended while this call stood in line
 	if err != nil {
-		return run, as, err
+		return run, taken, err
 	}
+	run, err = l.take(ctx, t, n)
+	return run, t.inPeriod(), err
+}
+
+// take takes numbers for the first call of the line.
+func (l *line) take(ctx context.Context, t target, n int64) (run lease.Run, err error) {
+	name := t.wanted.Name
 	if !l.checked {
-		if _, err := to.counters.OpenStrict(ctx, name, to.options...); err != nil {
-			return run, as, err
+		if _, err := t.counters.OpenStrict(ctx, name, t.options...); err != nil {
+			return run, err
 		}
 		l.checked = true
 	}
-	run, err = to.counters.Source().TakeNumbers(ctx, name, to.present, n)
+	run, err = t.counters.Source().TakeNumbers(ctx, name, t.period, n)
 	if errors.Is(err, lease.ErrNoCounter) {
 		l.checked = false // data was lost; the next call makes the counter
 	}
-	to.as.Period = to.present.Key
-	return run, to.as, err
+	return run, err
 }
 
 // line returns the one line for a counter.
@@ -219,14 +241,14 @@ const openTime = 10 * time.Second // for a counter to be opened
 // Handle returns the handle on the present period of a counter. If there is none, Handle opens one
 // for all callers that wait, and makes the counter if need be.
 func (c *Counters) Handle(ctx context.Context, name string) (*Handle, error) {
-	to, err := c.target(name)
+	t, err := c.target(name)
 	if err != nil {
 		return nil, err
 	}
-	if h := c.handle(to); h != nil {
+	if h := c.handle(t); h != nil {
 		return h, nil
 	}
-	opened := c.opening.DoChan(name+" "+to.present.Key, func() (any, error) { return c.open(to) })
+	opened := c.opening.DoChan(name+" "+t.period.Key, func() (any, error) { return c.open(t) })
 	select {
 	case r := <-opened:
 		return r.Val.(*Handle), r.Err // the handle is nil if there is an error
@@ -238,18 +260,18 @@ func (c *Counters) Handle(ctx context.Context, name string) (*Handle, error) {
 // Opened returns the handle on the present period of a counter, or nil if there is none. It never
 // waits for the store.
 func (c *Counters) Opened(name string) (*Handle, error) {
-	to, err := c.target(name)
+	t, err := c.target(name)
 	if err != nil {
 		return nil, err
 	}
-	return c.handle(to), nil
+	return c.handle(t), nil
 }
 
-func (c *Counters) handle(to target) *Handle {
+func (c *Counters) handle(t target) *Handle {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	h, _ := c.handles.Get(to.as.Name)
-	if h == nil || h.As.Period != to.present.Key {
+	h, _ := c.handles.Get(t.wanted.Name)
+	if h == nil || h.As.Period != t.period.Key {
 		return nil
 	}
 	return h
@@ -257,21 +279,20 @@ func (c *Counters) handle(to target) *Handle {
 
 // open opens a handle, which takes the place of the one on the period before. That one stays open
 // for calls that have it.
-func (c *Counters) open(to target) (*Handle, error) {
+func (c *Counters) open(t target) (*Handle, error) {
 	// Not the context of a caller: others wait, too.
 	ctx, cancel := context.WithTimeout(context.Background(), openTime)
 	defer cancel()
-	options := append(to.options, counter.WithLogger(c.of.logger()))
-	opened, err := to.counters.Open(ctx, to.as.Name, options...)
+	options := append(t.options, counter.WithLogger(c.space.logger()))
+	opened, err := t.counters.Open(ctx, t.wanted.Name, options...)
 	if err != nil {
 		return nil, err
 	}
-	h := &Handle{Counter: opened, As: to.as}
-	h.As.Period = to.present.Key
+	h := &Handle{Counter: opened, As: t.inPeriod()}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.handles.Remove(to.as.Name) // and forgets the one before
-	c.handles.Add(to.as.Name, h)
+	c.handles.Remove(t.wanted.Name) // and forgets the one before
+	c.handles.Add(t.wanted.Name, h)
 	if c.closed {
 		h.Close()
 	}

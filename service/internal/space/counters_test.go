@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake/counter"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/service/internal/config"
 )
@@ -64,9 +64,7 @@ func TestCounters(t *testing.T) {
 			"plain": {Name: "plain", Next: 1, Start: 1, Step: 1, End: math.MaxInt64},
 			"dear":  {Name: "dear", Next: 1000, Start: 1000, Step: 5, End: 2000},
 		} {
-			if got, err := all.Get(t.Context(), name); err != nil || got != want {
-				t.Errorf("%s: %+v, error %v, want %+v", name, got, err, want)
-			}
+			require.Gives(t, want, "%s", name)(all.Get(t.Context(), name))
 			run, _, err := all.Take(t.Context(), name, 2)
 			if first := (lease.Run{First: want.Start, N: 2, Step: want.Step}); err != nil || run != first {
 				t.Errorf("the first numbers of %s: %+v, error %v, want %+v", name, run, err, first)
@@ -76,7 +74,7 @@ func TestCounters(t *testing.T) {
 			run, _, err := all.Take(t.Context(), name, 1)
 			return run.First, err
 		}
-		replica := NewCounters(all.of, all.config)
+		replica := NewCounters(all.space, all.config)
 		other := func() error {
 			run, _, err := replica.Take(t.Context(), "orders/1", 1)
 			require.That(t, run.First == 1 && err == nil, "the other one: %d, error %v", run.First, err)
@@ -159,7 +157,7 @@ func TestPeriodEndsInLine(t *testing.T) {
 			inLine.Go(func() { take(all, 2, "2027-01-16") })
 			synctest.Wait()
 			time.Sleep(16 * time.Hour)
-			replica := NewCounters(all.of, all.config)
+			replica := NewCounters(all.space, all.config)
 			take(replica, 1, "2027-01-16")
 			return nil
 		}
@@ -251,7 +249,7 @@ func TestMismatch(t *testing.T) {
 			{Start: 3, Period: "day", Check: "aa"},
 		} {
 			other.Name = "orders"
-			c := NewCounters(all.of, config.Space{Counters: []config.Counter{other}})
+			c := NewCounters(all.space, config.Space{Counters: []config.Counter{other}})
 			_, _, err := c.Take(t.Context(), "orders", 1)
 			require.That(t, errors.Is(err, lease.ErrMismatch), "take of %+v: %v", other, err)
 			require.Refuses(t, lease.ErrMismatch, "handle on %+v", other)(c.Handle(t.Context(), "orders"))

@@ -14,9 +14,12 @@ import (
 	"github.com/randflake/randflake/ulid"
 )
 
-// A Minter makes n IDs, as text or as integers. If it can't make all, it returns those that it
-// made, and an error. It is safe for concurrent use.
-type Minter func(ctx context.Context, n int, asText bool) (texts []string, numbers []int64, err error)
+// A Minter makes IDs. If it can't make n, it returns those that it made, and an error. It is safe for
+// concurrent use.
+type Minter interface {
+	Texts(ctx context.Context, n int) ([]string, error)
+	Numbers(ctx context.Context, n int) ([]int64, error) // or ErrNoNumber
+}
 
 // ErrNoNumber says that an ID has more than 64 bits.
 var ErrNoNumber = fmt.Errorf("%w: a ULID is no 64-bit integer: ask for text", randflake.ErrInvalidID)
@@ -36,6 +39,7 @@ func (s *Space) setMinter(ctx context.Context, state *State) error {
 		return err
 	}
 	logger := lease.WithLogger(s.logger())
+	source := taking{state.Store, s}
 	switch {
 	case s.Kind == "ulid":
 		generator, err := ulid.New()
@@ -43,55 +47,76 @@ func (s *Space) setMinter(ctx context.Context, state *State) error {
 			return err
 		}
 		fill := func(_ context.Context, ids []ulid.ID) (int, error) { return generator.Fill(ids) }
-		state.Minter = minter(ulidText, fill, nil)
+		state.Minter = minter[ulid.ID]{fill: fill, width: ulidText}
 	case layout != nil:
-		keeper, err := snowflake.Keep(ctx, taking{state.Store, s}, layout, snowflake.Leasing(logger))
+		keeper, err := snowflake.Keep(ctx, source, layout, snowflake.Leasing(logger))
 		if err != nil {
 			return err
 		}
 		state.Own = keeper
-		state.Minter = minter(snowflakeText, leased(keeper, keeper.Generator().FillWait), number[snowflake.ID])
+		fill := leased(keeper, keeper.Generator().FillWait)
+		state.Minter = minter[snowflake.ID]{fill, snowflakeText, toInt64[snowflake.ID]}
 	case s.Cipher != nil:
 		nodes := lease.WithNodes(max(1, s.Nodes))
-		keeper, err := lease.Keep(ctx, taking{state.Store, s}, s.secret, logger, nodes)
+		keeper, err := lease.Keep(ctx, source, s.secret, logger, nodes)
 		if err != nil {
 			return err
 		}
 		state.Own = keeper
-		state.Minter = minter(randflakeText, leased(keeper, keeper.Generator().FillWait), number[randflake.ID])
+		fill := leased(keeper, keeper.Generator().FillWait)
+		state.Minter = minter[randflake.ID]{fill, randflakeText, toInt64[randflake.ID]}
 	}
 	return nil
 }
 
-// number returns an ID as an integer.
-func number[ID ~int64 | ~uint64](id ID) int64 { return int64(id) }
+// A filler makes IDs until ids is full.
+type filler[ID any] func(ctx context.Context, ids []ID) (n int, err error)
 
-// A fill makes IDs until ids is full.
-type fill[ID any] func(ctx context.Context, ids []ID) (n int, err error)
+// leased returns what fills as wait does, which is the FillWait of a keeper's generator. But it goes by
+// what the keeper knows, and an error says that, too.
+func leased[ID any](keeper Keeper, wait filler[ID]) filler[ID] {
+	fill := unlessClockIsWrong(keeper, untilKeeperKnows(keeper, wait))
+	return func(ctx context.Context, ids []ID) (n int, err error) {
+		n, err = fill(ctx, ids)
+		return n, explain(err, keeper)
+	}
+}
 
 // lookTime is after how long a call that waits for IDs looks at the keeper, again and again.
 const lookTime = 100 * time.Millisecond
 
-// leased returns what fills as wait does, which is the FillWait of a keeper's generator. But it does not
-// go on waiting if there is no lease as a clock is wrong: other replicas may have right ones. If a lease
-// has ended before the keeper knows why, as where the clock has just jumped, it waits for the keeper.
-func leased[ID any](keeper Keeper, wait fill[ID]) fill[ID] {
+// unlessClockIsWrong returns a filler that stops waiting if there is no lease because a clock is wrong:
+// other replicas may have right ones.
+func unlessClockIsWrong[ID any](keeper Keeper, wait filler[ID]) filler[ID] {
 	return func(ctx context.Context, ids []ID) (n int, err error) {
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
-		var look func()
-		look = func() {
-			status := keeper.Status()
-			switch {
-			case ctx.Err() != nil:
-			case !status.Stopped.IsZero() && errors.Is(status.Err, lease.ErrClock):
-				cancel(status.Err)
-			default:
-				time.AfterFunc(lookTime, look)
-			}
+		looking := time.AfterFunc(lookTime, func() { cancel(awaitWrongClock(ctx, keeper)) }) // few calls last so long
+		defer looking.Stop()
+		return wait(ctx, ids)
+	}
+}
+
+// awaitWrongClock returns the error of a keeper that has no lease because a clock is wrong, as soon as
+// it has one, or nil when ctx ends.
+func awaitWrongClock(ctx context.Context, keeper Keeper) error {
+	for {
+		status := keeper.Status()
+		if !status.Stopped.IsZero() && errors.Is(status.Err, lease.ErrClock) {
+			return status.Err
 		}
-		first := time.AfterFunc(lookTime, look)
-		defer first.Stop()
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(lookTime):
+		}
+	}
+}
+
+// untilKeeperKnows returns a filler that goes on waiting if the lease has ended before the keeper knows why, as
+// where the clock has just jumped.
+func untilKeeperKnows[ID any](keeper Keeper, wait filler[ID]) filler[ID] {
+	return func(ctx context.Context, ids []ID) (n int, err error) {
 		n, err = wait(ctx, ids)
 		for errors.Is(err, randflake.ErrLeaseEnded) && keeper.Status().Err == nil && ctx.Err() == nil {
 			select {
@@ -102,7 +127,7 @@ func leased[ID any](keeper Keeper, wait fill[ID]) fill[ID] {
 			more, err = wait(ctx, ids[n:])
 			n += more
 		}
-		return n, explain(err, keeper)
+		return n, err
 	}
 }
 
@@ -128,37 +153,44 @@ func explain(err error, keeper Keeper) error {
 // each.
 type taking struct {
 	*lease.Space
-	of *Space
+	space *Space
 }
 
 func (t taking) Take(ctx context.Context, first, last int64, nodes uint32) ([]randflake.Lease, error) {
 	leases, err := t.Space.Take(ctx, first, last, nodes)
 	for _, l := range leases {
-		t.of.options.Taken(t.of.Name, l)
+		t.space.options.Taken(t.space.Name, l)
 	}
 	return leases, err
 }
 
-// minter returns the Minter of the IDs that fill makes. The text of an ID has at most width bytes.
-// number returns an ID as an integer; it is nil if IDs have more than 64 bits.
-func minter[ID encoding.TextAppender](width int, fill fill[ID], number func(ID) int64) Minter {
-	return func(ctx context.Context, n int, asText bool) (texts []string, numbers []int64, err error) {
-		if !asText && number == nil {
-			return nil, nil, ErrNoNumber
-		}
-		ids := make([]ID, n)
-		made, err := fill(ctx, ids)
-		ids = ids[:made]
-		if asText {
-			return textsOf(ids, width), nil, err
-		}
-		numbers = make([]int64, made)
-		for i, id := range ids {
-			numbers[i] = number(id)
-		}
-		return nil, numbers, err
-	}
+// A minter is a Minter of one type of IDs.
+type minter[ID encoding.TextAppender] struct {
+	fill   filler[ID]
+	width  int            // bytes of the longest text
+	number func(ID) int64 // nil if IDs have more than 64 bits
 }
+
+func (m minter[ID]) Texts(ctx context.Context, n int) ([]string, error) {
+	ids := make([]ID, n)
+	made, err := m.fill(ctx, ids)
+	return textsOf(ids[:made], m.width), err
+}
+
+func (m minter[ID]) Numbers(ctx context.Context, n int) ([]int64, error) {
+	if m.number == nil {
+		return nil, ErrNoNumber
+	}
+	ids := make([]ID, n)
+	made, err := m.fill(ctx, ids)
+	numbers := make([]int64, made)
+	for i, id := range ids[:made] {
+		numbers[i] = m.number(id)
+	}
+	return numbers, err
+}
+
+func toInt64[ID ~int64 | ~uint64](id ID) int64 { return int64(id) }
 
 // textsOf returns the texts of IDs, each of at most width bytes. The texts share memory, which never
 // changes again: an allocation for each text would be half of the cost.

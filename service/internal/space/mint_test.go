@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/service/internal/config"
 	"github.com/randflake/randflake/snowflake"
@@ -37,15 +37,15 @@ func TestMinters(t *testing.T) {
 		bubble(t, func(t *testing.T) {
 			f := newFake(t, tt.space)
 			state := f.open(t)
-			require.That(t, state.Check == tt.check && f.Ready() == nil && f.Begun(),
-				"%+v: check value %q, ready %v, begun %v", tt.space, state.Check, f.Ready(), f.Begun())
+			require.That(t, state.Check == tt.check && f.Ready() == nil && !f.IsOpening(),
+				"%+v: check value %q, ready %v, opening %v", tt.space, state.Check, f.Ready(), f.IsOpening())
 			if tt.nodes == 0 {
 				require.That(t, state.Minter == nil && state.Own == nil, "%+v: it makes IDs", tt.space)
 				return
 			}
-			texts, _, err := state.Minter(t.Context(), 100, true)
+			texts, err := state.Minter.Texts(t.Context(), 100)
 			require.NoError(t, err)
-			_, numbers, err := state.Minter(t.Context(), 100, false)
+			numbers, err := state.Minter.Numbers(t.Context(), 100)
 			require.NoError(t, err)
 			for _, text := range texts {
 				number, err := tt.parse(text)
@@ -68,7 +68,7 @@ func TestULIDs(t *testing.T) {
 		bubble(t, func(t *testing.T) {
 			f := newFake(t, config.Space{Name: "demo", Kind: "ulid", Store: place}, config.Counter{Name: "orders"})
 			state := f.open(t)
-			texts, _, err := state.Minter(t.Context(), 100, true)
+			texts, err := state.Minter.Texts(t.Context(), 100)
 			require.NoError(t, err)
 			for _, text := range texts {
 				id, err := ulid.Parse(text)
@@ -78,7 +78,7 @@ func TestULIDs(t *testing.T) {
 			}
 			slices.Sort(texts)
 			require.Equal(t, len(slices.Compact(texts)), 100, "store %q: different IDs", place)
-			if _, _, err := state.Minter(t.Context(), 1, false); !errors.Is(err, ErrNoNumber) {
+			if _, err := state.Minter.Numbers(t.Context(), 1); !errors.Is(err, ErrNoNumber) {
 				t.Errorf("store %q: an ID as an integer: error %v", place, err)
 			}
 			asked := f.attempts.Load() > 0
@@ -110,7 +110,15 @@ func TestFewer(t *testing.T) {
 		for _, asText := range []bool{true, false} {
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 			defer cancel()
-			texts, numbers, err := state.Minter(ctx, 100_000, asText) // which takes 25 ms
+			var texts []string
+			var numbers []int64
+			var err error
+			const many = 100_000 // take 25 ms
+			if asText {
+				texts, err = state.Minter.Texts(ctx, many)
+			} else {
+				numbers, err = state.Minter.Numbers(ctx, many)
+			}
 			seen := map[any]bool{}
 			for _, text := range texts {
 				seen[text] = true
@@ -190,7 +198,7 @@ func TestClockAhead(t *testing.T) {
 		state := f.open(t)
 		f.fail(lease.ErrClock)
 		time.Sleep(time.Hour)
-		_, _, err := state.Minter(t.Context(), 3, true)
+		_, err := state.Minter.Texts(t.Context(), 3)
 		require.That(t, errors.Is(err, lease.ErrClock), "%v, want ErrClock", err)
 
 		f = makeFake(t, snowflakes) // a service that starts with a wrong clock

@@ -34,8 +34,8 @@ type Space struct {
 	location string // of its store; "" without
 	options  Options
 	state    atomic.Pointer[State]
-	cancel   context.CancelFunc // ends begin
-	opening  sync.WaitGroup     // of begin
+	cancel   context.CancelFunc // ends keepTrying
+	opening  sync.WaitGroup     // of keepTrying
 	made     time.Time          // by New
 }
 
@@ -117,19 +117,19 @@ func (s *Space) logger() *slog.Logger { return s.options.Logger.With("space", s.
 func (s *Space) Open() {
 	ctx, cancel := context.WithCancel(context.Background())
 	s.cancel = cancel
-	s.opening.Go(func() { s.begin(ctx) })
+	s.opening.Go(func() { s.keepTrying(ctx) })
 }
 
 const (
-	attemptTime = 15 * time.Second // for a store to answer, and to grant the first lease
-	firstPause  = 100 * time.Millisecond
-	longPause   = 10 * time.Second
+	attemptTime  = 15 * time.Second // for a store to answer, and to grant the first lease
+	firstPause   = 100 * time.Millisecond
+	longestPause = 10 * time.Second
 )
 
-// begin opens the space. Between attempts it pauses, each time twice as long, up to longPause.
-func (s *Space) begin(ctx context.Context) {
+// keepTrying opens the space. Between attempts it pauses, each time twice as long, up to longestPause.
+func (s *Space) keepTrying(ctx context.Context) {
 	said := ""
-	for pause := firstPause; ; pause = min(2*pause, longPause) {
+	for pause := firstPause; ; pause = min(2*pause, longestPause) {
 		state, err := s.attempt(ctx)
 		if err == nil {
 			s.state.Store(state)
@@ -252,16 +252,16 @@ func (s *Space) Ready() error {
 	return fmt.Errorf("space %s: %w", s.Name, cmp.Or(own.Err, randflake.ErrLeaseEnded))
 }
 
-// openTimeout is how long a service reports that it is not ready because a space is not open yet.
+// openTimeout is how long a service reports that it is not ready because a space is being opened. A
+// store that is unreachable for longer does not make the service unready: the other replicas have the
+// same store, and for clients an error that says so is better than no answer.
 const openTimeout = 30 * time.Second
 
 // IsOpen reports whether the space is open.
 func (s *Space) IsOpen() bool { return s.state.Load().err == nil }
 
-// Begun reports whether the space is open, or openTimeout has passed. A store that is unreachable
-// for longer does not make the service unready: the other replicas have the same store, and for
-// clients an error that says so is better than no answer.
-func (s *Space) Begun() bool { return s.IsOpen() || time.Since(s.made) > openTimeout }
+// IsOpening reports whether the space is still being opened, for openTimeout at most.
+func (s *Space) IsOpening() bool { return !s.IsOpen() && time.Since(s.made) <= openTimeout }
 
 // Close ends the service's own leases in the space, and closes the store. It is called after Open.
 func (s *Space) Close() error {

@@ -16,7 +16,7 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/counter"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leasetest"
 	"github.com/randflake/randflake/service/internal/config"
@@ -203,14 +203,14 @@ func TestBegun(t *testing.T) {
 		f.fail(errAway)
 		f.begin(t)
 		time.Sleep(30 * time.Second)
-		if _, err := f.State(); f.Begun() || !errors.Is(err, ErrNotOpen) || strings.Contains(err.Error(), "away") {
-			t.Errorf("without its store: begun %v, error %v; want one that shows nothing", f.Begun(), err)
+		if _, err := f.State(); !f.IsOpening() || !errors.Is(err, ErrNotOpen) || strings.Contains(err.Error(), "away") {
+			t.Errorf("without its store: opening %v, error %v; want one that shows nothing", !f.IsOpening(), err)
 		}
 		if err := f.Ready(); !errors.Is(err, ErrNotOpen) || !errors.Is(err, errAway) {
 			t.Errorf("without its store: ready %v", err)
 		}
 		time.Sleep(time.Second)
-		require.That(t, f.Begun(), "other spaces are waited for this one for longer than half a minute")
+		require.That(t, !f.IsOpening(), "other spaces are waited for this one for longer than half a minute")
 		time.Sleep(29 * time.Second)
 		synctest.Wait()
 		if n := f.attempts.Load(); n != 12 || f.logged("can't be opened") != 1 {
@@ -224,10 +224,10 @@ func TestBegun(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		state := f.open(t)
 		f.fail(errAway)
-		ids, _, err := state.Minter(t.Context(), 3, true)
-		if err != nil || len(ids) != 3 || !f.Begun() || f.Ready() != nil {
-			t.Errorf("once its store is away again: %d IDs, error %v, begun %v, ready %v: want IDs by the lease that is there",
-				len(ids), err, f.Begun(), f.Ready())
+		ids, err := state.Minter.Texts(t.Context(), 3)
+		if err != nil || len(ids) != 3 || f.IsOpening() || f.Ready() != nil {
+			t.Errorf("once its store is away again: %d IDs, error %v, opening %v, ready %v: want IDs by the lease that is there",
+				len(ids), err, f.IsOpening(), f.Ready())
 		}
 	})
 }
@@ -240,12 +240,12 @@ func TestStopped(t *testing.T) {
 		state := f.open(t)
 		f.fail(errAway)
 		time.Sleep(time.Hour)
-		if err := f.Ready(); !errors.Is(err, errAway) || !strings.Contains(err.Error(), "space demo") || !f.Begun() {
-			t.Errorf("without a lease: ready %v, begun %v", err, f.Begun())
+		if err := f.Ready(); !errors.Is(err, errAway) || !strings.Contains(err.Error(), "space demo") || f.IsOpening() {
+			t.Errorf("without a lease: ready %v, opening %v", err, f.IsOpening())
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		ids, _, err := state.Minter(ctx, 3, true)
+		ids, err := state.Minter.Texts(ctx, 3)
 		saysWhy := strings.Contains(fmt.Sprint(err), "the service gets no lease from its store")
 		require.That(t, len(ids) == 0 && saysWhy, "without a lease: %d IDs, error %v", len(ids), err)
 		for _, l := range f.leases() {
@@ -253,7 +253,7 @@ func TestStopped(t *testing.T) {
 		}
 		f.fail(nil)
 		time.Sleep(2 * time.Minute)
-		if ids, _, err := state.Minter(t.Context(), 3, true); len(ids) != 3 || err != nil || f.Ready() != nil {
+		if ids, err := state.Minter.Texts(t.Context(), 3); len(ids) != 3 || err != nil || f.Ready() != nil {
 			t.Errorf("with its store again: %d IDs, error %v, ready %v", len(ids), err, f.Ready())
 		}
 	})

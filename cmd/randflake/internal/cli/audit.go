@@ -16,20 +16,21 @@ import (
 )
 
 func (t *tool) auditCommand() *cobra.Command {
-	a := audit{inspector: newInspector(t)}
+	a := audit{in: newInspector(t)}
 	cmd := &cobra.Command{
 		Use:   "audit",
 		Short: "say what the IDs of a table tell, and which come twice",
 		Args:  noOperands,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := a.settle(); err != nil {
+			if err := a.in.settle(); err != nil {
 				return wrong(cmd, "%v", err)
 			}
 			t.sayWhatIsRead(nil)
-			if err := a.findSecret(); err != nil {
+			if err := a.in.openCipher(); err != nil {
 				return err
 			}
-			// Nearly all memory is of entries, which stay, so that a collection costs little.
+			// Collect early, to keep the heap near the size of the entries. They have no pointers, so
+			// that a collection costs little.
 			defer debug.SetGCPercent(debug.SetGCPercent(10))
 			if err := a.readLines(); err != nil {
 				return err
@@ -38,25 +39,25 @@ func (t *tool) auditCommand() *cobra.Command {
 			return a.report()
 		},
 	}
-	a.flags(cmd)
-	fromFlag(cmd, &a.from)
+	a.in.flags(cmd)
+	fromFlag(cmd, &a.in.from)
 	return cmd
 }
 
 // An audit is what is known of the IDs of a table: readLines reads them, choose decides what they
 // are, and report says what they tell.
 type audit struct {
-	*inspector
-	entries  entries
-	hasTexts bool     // of Randflake IDs, which no other kind has
-	odd      int      // how many lines are no IDs
-	floats   int      // of these, how many are floating-point numbers
-	float    string   // the first of them
-	chosen   decoding // the way to read the IDs
-	runnerUp decoding // the next best, which gives other times
+	in         *inspector
+	entries    entries
+	hasTexts   bool     // of Randflake IDs, which no other kind has
+	notIDs     int      // how many lines are none
+	floats     int      // of these, how many are floating-point numbers
+	firstFloat string   // the first of them
+	chosen     decoding // the way to read the IDs
+	runnerUp   decoding // the next best, which gives other times
 }
 
-// isWide reports whether there are IDs of 128 bits, as which all are read then.
+// isWide reports whether an ID has 128 bits. Then all are read as such.
 func (a *audit) isWide() bool { return a.entries.wide.n > 0 }
 
 // longestRow bounds a row of CSV, in bytes. Columns after the first can be long.
@@ -64,9 +65,9 @@ const longestRow = 1 << 30
 
 // readLines reads the ID at the beginning of each line, and shows on a terminal how many it has read.
 func (a *audit) readLines() error {
-	line := a.newProgress(a.stdin)
+	line := a.in.newProgress(a.in.stdin)
 	defer line.clear()
-	lines := bufio.NewScanner(a.stdin)
+	lines := bufio.NewScanner(a.in.stdin)
 	lines.Buffer(nil, longestRow)
 	var rows rows
 	for n := 1; lines.Scan(); n++ {
@@ -77,27 +78,33 @@ func (a *audit) readLines() error {
 		}
 		text, ok := rows.first(bytes.TrimPrefix(lines.Bytes(), []byte("\ufeff")), n)
 		if !ok {
-			a.odd++
+			a.notIDs++
 			continue
 		}
 		text = trimmed(text)
 		isEmpty := text == "" || strings.EqualFold(text, "null")
-		isFirst := a.entries.len()+a.odd == 0
+		isFirst := a.entries.len()+a.notIDs == 0
 		if isEmpty || isFirst && isTitle(text) {
 			continue
 		}
 		a.add(text, n)
 	}
 	a.entries.sort()
-	switch {
-	case lines.Err() != nil:
+	if lines.Err() != nil {
 		return lines.Err()
+	}
+	return a.checkTable(rows)
+}
+
+// checkTable returns what is wrong with the table as a whole, or nil.
+func (a *audit) checkTable(rows rows) error {
+	switch {
 	case rows.quoted > 0:
 		return fmt.Errorf("the quote in line %d has no end, so nothing behind it was read: "+
 			"mend that line, or give the column of IDs alone", rows.quoted)
 	case a.entries.len() == 0 && a.floats > 0:
 		return fmt.Errorf("%w: %d lines are as %s, where the last digits are lost: export the IDs as texts",
-			randflake.ErrInvalidID, a.floats, a.float)
+			randflake.ErrInvalidID, a.floats, a.firstFloat)
 	case a.entries.len() == 0:
 		return fmt.Errorf("%w: no line is an ID: want one a line, or in the first column, "+
 			"before a comma, a semicolon, a bar or a tab", randflake.ErrInvalidID)
@@ -107,17 +114,18 @@ func (a *audit) readLines() error {
 
 // add adds the ID of a line, or counts a text that is none.
 func (a *audit) add(text string, line int) {
-	p := a.parse(text)
+	p := a.in.parse(text)
 	if p.err != nil {
-		a.odd++
+		a.notIDs++
 		if isFloat(text) {
 			a.floats++
-			a.float = cmp.Or(a.float, text)
+			a.firstFloat = cmp.Or(a.firstFloat, text)
 		}
 		return
 	}
-	if p.layout != "" && a.layout == nil && a.kind != kindRandflake {
-		a.layout, _ = snowflake.ParseLayout(p.layout)
+	// A text with a form of one preset, such as Discord's mentions, says that the table has its IDs.
+	if p.layout != "" && a.in.layout == nil && a.in.kind != kindRandflake {
+		a.in.layout, _ = snowflake.ParseLayout(p.layout) // never fails for a preset
 	}
 	a.hasTexts = a.hasTexts || p.form == formText
 	a.entries.add(p, line, text)

@@ -17,7 +17,7 @@ import (
 
 	"github.com/randflake/randflake"
 	gosuda "github.com/randflake/randflake/compat/v2"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/snowflake"
 	"github.com/randflake/randflake/ulid"
 )
@@ -398,7 +398,7 @@ func TestAuditProgress(t *testing.T) {
 	defer terminal.Close()
 	synctest.Test(t, func(t *testing.T) {
 		table := lateReader{strings.NewReader(strings.Repeat("5\n", 1024))}
-		a := audit{inspector: newInspector(&tool{stdin: table, stderr: terminal})}
+		a := audit{in: newInspector(&tool{stdin: table, stderr: terminal})}
 		check(t, a.readLines())
 	})
 	const line = "1024 lines, 4096 a second"
@@ -418,7 +418,7 @@ func TestAuditMemory(t *testing.T) {
 	for _, text := range twitterIDs(100) {
 		rows = append(rows, strings.NewReader(text), strings.NewReader(others))
 	}
-	a := audit{inspector: newInspector(&tool{stdin: io.MultiReader(rows...)})}
+	a := audit{in: newInspector(&tool{stdin: io.MultiReader(rows...)})}
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
@@ -447,8 +447,8 @@ func TestAuditKeepsIDs(t *testing.T) {
 		{formBase62, []string{"0000000000z"}, 0},
 		{formAuto, []string{"01K0XJ5C1Q8F4S3V7M2N6P9R0T", "01982f22-b037-4488-81a2-0a5a8d1cb3a0", "user_01h455vb4pex5vsknk084sn02q", "5"}, 0},
 	} {
-		a := audit{inspector: newInspector(&tool{stdin: strings.NewReader(strings.Join(tt.texts, "\n"))})}
-		a.from = tt.from
+		a := audit{in: newInspector(&tool{stdin: strings.NewReader(strings.Join(tt.texts, "\n"))})}
+		a.in.from = tt.from
 		check(t, a.readLines())
 		kept := len(a.entries.starts)
 		require.That(t, kept == tt.kept && a.entries.len() == len(tt.texts),

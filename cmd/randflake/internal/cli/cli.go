@@ -2,13 +2,14 @@
 // group's, and root.go has their tree. help.txt is the manual. What commands have in common:
 //
 //   - A store and a secret: home.go finds those that flags and environment name, with
-//     secretsource.go.
-//   - Making IDs: leased.go takes the leases, and mint.go writes the IDs in one of the formats of
-//     formats.go and bases.go.
+//     secretsource.go, and open.go opens the space.
+//   - Making IDs: new.go reads the flags, generators.go takes the leases, and mint.go writes the IDs
+//     in one of the formats of formats.go and bases.go.
 //   - Reading IDs: filter.go takes them from operands or lines. Of each text around.go drops what
 //     people write around the ID, and paste.go finds the form and reads it, with wide.go and digits.go.
-//   - Telling what an ID is: reading.go and uuid.go have the fields, guess.go the likeliest kind,
-//     and for a table decoding.go and tally.go.
+//   - Telling what an ID is: reading.go and uuid.go have the fields, guess.go the likeliest kind.
+//   - The table of an audit: rows.go finds the IDs, entries.go keeps them, decoding.go chooses how to
+//     read them, tally.go counts, and rounding.go finds out whether a program rounded them.
 package cli
 
 import (
@@ -61,7 +62,7 @@ func (t *tool) run(ctx context.Context, args []string) int {
 		return exitOK
 	}
 	if err != errReported {
-		t.note(err)
+		t.note(err.Error())
 	}
 	if usage := usageError(""); errors.As(err, &usage) {
 		return exitUsage

@@ -3,7 +3,6 @@ package cli
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -14,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 )
 
 // check ends a test on an error.
@@ -88,9 +87,8 @@ func wantFailure(t *testing.T, r result, code int, wanted ...string) {
 	t.Helper()
 	require.Equal(t, r.code, code, "exit status")
 	require.Equal(t, r.out, "", "standard output")
-	if !strings.HasPrefix(r.err, "randflake: ") || strings.Count(r.err, "\n") != 1 || !strings.HasSuffix(r.err, "\n") {
-		t.Errorf("standard error %q, want one line of randflake", r.err)
-	}
+	require.That(t, strings.HasPrefix(r.err, "randflake: ") && strings.Count(r.err, "\n") == 1 && strings.HasSuffix(r.err, "\n"),
+		"standard error %q, want one line of randflake", r.err)
 	require.Omits(t, r.err[min(len("randflake: "), len(r.err)):], ": randflake: ", "standard error stutters")
 	for _, w := range wanted {
 		require.Contains(t, r.err, w, "standard error")
@@ -161,7 +159,7 @@ func TestNote(t *testing.T) {
 		"redis://u:hunter2@h:\n\tno":     "randflake: redis://u:xxxxx@h: no\n",
 	} {
 		var errs bytes.Buffer
-		(&tool{stderr: &errs}).note(errors.New(text))
+		(&tool{stderr: &errs}).note(text)
 		require.Equal(t, errs.String(), want, "%q", text)
 	}
 }

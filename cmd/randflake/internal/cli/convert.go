@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
@@ -29,8 +28,8 @@ func (t *tool) convertCommand() *cobra.Command {
 			err := t.answerAll(ids, func(b []byte, text string) ([]byte, error) {
 				return p.parse(text).appendConverted(b, to)
 			})
-			if guessed := p.guessed(); guessed != "" {
-				t.note(errors.New(guessed))
+			if note := p.gosudaNote(); note != "" {
+				t.note(note)
 			}
 			return err
 		},

@@ -26,6 +26,7 @@ func (t *tool) counterCommand() *cobra.Command {
 
 func (t *tool) counterListCommand() *cobra.Command {
 	var h home
+	var asJSON bool
 	cmd := &cobra.Command{
 		Use:               "list [PREFIX]",
 		Short:             "show counters",
@@ -35,13 +36,13 @@ func (t *tool) counterListCommand() *cobra.Command {
 		},
 	}
 	storeFlag(cmd, &h)
-	asJSON := jsonFlag(cmd)
+	jsonFlag(cmd, &asJSON)
 	cmd.RunE = h.run(func(ctx context.Context, space *lease.Space, args []string) error {
 		all, err := countersOf(ctx, space, strings.Join(args, ""))
 		if err != nil {
 			return err
 		}
-		if *asJSON {
+		if asJSON {
 			return t.print("%s", countersInJSON(all))
 		}
 		return t.print("%s", countersInTable(all))
@@ -70,7 +71,7 @@ func countersInJSON(all []lease.Counter) string {
 		json.NewEncoder(&b).Encode(struct {
 			Name          string `json:"name"`
 			lease.Counter        // hides its own name from JSON
-			ID            string `json:"id,omitempty"` // in place of the space's, which is of no use here
+			Term          string `json:"term,omitempty"` // in place of the space's, which is of no use here
 			State         string `json:"state"`
 		}{c.Name, c, "", stateOf(c)}) // can't fail
 	}
@@ -187,7 +188,7 @@ func (t *tool) counterSetCommand() *cobra.Command {
 func (h *home) counterError(name string, err error) error {
 	store := ""
 	if h.store != "" {
-		store = " --store " + h.String()
+		store = " --store " + h.operand()
 	}
 	switch {
 	case errors.Is(err, lease.ErrInvalid): // a wrong command line: no other command helps

@@ -20,20 +20,20 @@ type decoding struct {
 func (a *audit) choose() {
 	a.chosen.read = func(entry) reading { return reading{} }
 	asULID := func(e entry) reading { return readULID(e.id) }
-	asRandflake := func(e entry) reading { return readRandflake(a.cipher, randflake.ID(e.bits64())) }
+	asRandflake := func(e entry) reading { return readRandflake(a.in.cipher, randflake.ID(e.bits64())) }
 	switch {
 	case a.isWide():
 		a.try("ULIDs, or UUIDs of version 7", time.UnixMilli(0), asULID)
-	case a.layout != nil:
-		a.tryLayout(a.layout)
-	case a.cipher != nil && a.try(kindRandflake, time.Unix(randflake.Epoch, 0), asRandflake):
+	case a.in.layout != nil:
+		a.tryLayout(a.in.layout)
+	case a.in.cipher != nil && a.try(kindRandflake, time.Unix(randflake.Epoch, 0), asRandflake):
 		// The secret fits.
-	case a.kind == kindRandflake, a.hasTexts:
+	case a.in.kind == kindRandflake, a.hasTexts:
 		// The secret doesn't fit, and no layout is wanted.
 	default:
 		for _, l := range snowflake.Presets() {
 			// In a layout that has ended, all positive numbers are of the past, random ones too.
-			if !l.Expires().Before(a.now()) {
+			if !l.Expires().Before(a.in.now()) {
 				a.tryLayout(l)
 			}
 		}
@@ -60,7 +60,7 @@ func (a *audit) try(name string, epoch time.Time, read func(entry) reading) (ok 
 		// Of as many equal parts of the entries as there are samples, the middle of part i.
 		middle := (a.entries.len() - 1) * (2*i + 1) / (2 * samples)
 		r := read(a.entries.at(middle))
-		if r.time.Before(first) || r.isFuture(a.now()) {
+		if r.time.Before(first) || r.isFuture(a.in.now()) {
 			return false
 		}
 		if r.time.After(d.newest) {

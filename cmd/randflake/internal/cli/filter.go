@@ -3,7 +3,6 @@ package cli
 import (
 	"bufio"
 	"cmp"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -25,7 +24,7 @@ type answerer func(b []byte, text string) ([]byte, error)
 // sayWhatIsRead prints a note if a person has to type the input.
 func (t *tool) sayWhatIsRead(operands []string) {
 	if len(operands) == 0 && isTerminal(t.stdin) {
-		t.note(errors.New("reads IDs, one a line, to the end of the input (Ctrl-D)"))
+		t.note("reads IDs, one a line, to the end of the input (Ctrl-D)")
 	}
 }
 
@@ -112,6 +111,6 @@ func (f *filter) refuse(line int, wrong error) error {
 	if err := f.out.Flush(); err != nil {
 		return outputError(err)
 	}
-	f.note(wrong)
+	f.note(wrong.Error())
 	return nil
 }

@@ -81,8 +81,8 @@ func parseNumber(text string) (int64, error) {
 	return n, nil
 }
 
-func jsonFlag(cmd *cobra.Command) *bool {
-	return cmd.Flags().Bool("json", false, "print one JSON object per line")
+func jsonFlag(cmd *cobra.Command, target *bool) {
+	cmd.Flags().BoolVar(target, "json", false, "print one JSON object per line")
 }
 
 // operands makes a command require one operand for each of names. Shells don't complete them.

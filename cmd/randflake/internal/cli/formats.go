@@ -4,7 +4,6 @@ import (
 	"encoding"
 	"encoding/binary"
 	"encoding/hex"
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -48,11 +47,14 @@ var (
 	}
 )
 
-func formatOf[ID any](formats map[string]format[ID], name string) (format[ID], error) {
-	if f := formats[name]; f != nil {
-		return f, nil
-	}
-	return nil, fmt.Errorf("--format %q: want %s", name, oneOf(slices.Sorted(maps.Keys(formats))))
+// words returns the words of --format that some IDs have.
+func words[ID any](formats map[string]format[ID]) []string { return slices.Sorted(maps.Keys(formats)) }
+
+// allFormats returns all words of --format.
+func allFormats() []string {
+	all := slices.Concat(words(randflakeFormats), words(snowflakeFormats), words(ulidFormats))
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // line returns a format that appends an ID as write does, and then ends the line.

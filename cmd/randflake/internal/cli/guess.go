@@ -22,6 +22,9 @@ func snowflakeReadings(id snowflake.ID, known string) (all []reading) {
 	return all
 }
 
+// randomSequences are the presets whose sequence numbers are random, so that their size tells nothing.
+var randomSequences = map[string]bool{"mastodon": true}
+
 // likelier returns the order of the readings of one number, the likeliest first:
 //
 //  1. those of the last hour, as people inspect new IDs;
@@ -37,10 +40,10 @@ func likelier(now time.Time) func(a, b reading) int {
 		return 0
 	}
 	eighths := func(r reading) int {
-		if r.layout == "mastodon" {
-			return 7 // whose sequences are random: their size tells nothing
+		if randomSequences[r.layout] {
+			return 7 // as of most random numbers
 		}
-		return int(8 * r.used)
+		return int(8 * r.evidence.used)
 	}
 	return func(a, b reading) int { return cmp.Or(old(a)-old(b), eighths(a)-eighths(b)) }
 }

@@ -39,7 +39,7 @@ func refuseUnknownTopics(root *cobra.Command) {
 	help.RunE = func(cmd *cobra.Command, args []string) error {
 		found, rest, _ := root.Find(args) // found is as much of args as is there
 		if len(rest) > 0 {
-			return wrong(found, "there is no help about %q%s", rest[0], guess(found, rest[0]))
+			return wrong(found, "there is no help about %q%s", rest[0], similar(found, rest[0]))
 		}
 		show(cmd, args)
 		return nil

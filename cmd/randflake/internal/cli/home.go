@@ -2,19 +2,14 @@ package cli
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
-
-	"github.com/spf13/cobra"
 
 	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/local"
 	"github.com/randflake/randflake/lease/url"
 )
@@ -24,13 +19,10 @@ const (
 	storeFileVariable = "RANDFLAKE_STORE_FILE"
 )
 
-// storeTimeout is how long a command waits for a store.
-const storeTimeout = 10 * time.Second
-
 // A home is the place of a space and, for Randflake IDs, of its secret. Flags name them, or else
 // the environment, or else they are in the state directory.
 type home struct {
-	nodes     uint32       // of the space, if it is for Snowflake IDs, which have no secret; otherwise 0
+	nodes     uint32       // of the space, if it is for Snowflake IDs; otherwise 0
 	store     string       // as flag or environment name it, or ""
 	at        url.Location // of the store
 	space     string       // as the store's name says it, or ""
@@ -39,17 +31,23 @@ type home struct {
 	implied   bool // neither a store nor a secret was named
 }
 
-// locate finds the store and the secret, where the flags don't name them. The secret comes second,
-// as it depends on the store.
+// hasSecret reports whether the space is for Randflake IDs, which have a secret.
+func (h *home) hasSecret() bool { return h.nodes == 0 }
+
+// locate finds the store and the secret, where the flags don't name them:
+//
+//  1. The environment names the store.
+//  2. The environment names the secret. But a directory that --store names has its own: that of the environment
+//     belongs to another store.
+//  3. The store is in the state directory.
+//  4. The secret is in the directory of the store, if it has one.
 func (h *home) locate() error {
 	byFlag := h.store != ""
 	if err := h.locateNamed(); err != nil {
 		return err
 	}
-	// A secret belongs to its store: a directory that --store names has its own, and those of the
-	// environment are of another store.
 	hasOwn := byFlag && h.at.Dir != ""
-	if h.nodes == 0 && !hasOwn {
+	if h.hasSecret() && !hasOwn {
 		if err := h.secret.askEnvironment(); err != nil {
 			return err
 		}
@@ -60,7 +58,7 @@ func (h *home) locate() error {
 			return err
 		}
 	}
-	if h.nodes == 0 && h.at.Dir != "" && !h.secret.known() {
+	if h.hasSecret() && h.at.Dir != "" && !h.secret.known() {
 		h.secret.file = secretIn(h.at.Dir, h.space)
 		h.ownSecret = true
 	}
@@ -85,7 +83,7 @@ func (h *home) locateNamed() (err error) {
 		return err
 	}
 	h.at, h.space, err = url.Parse(h.store)
-	if err != nil {
+	if err != nil || h.at.Dir == "" {
 		return err
 	}
 	info, err := os.Stat(h.at.Dir)
@@ -98,7 +96,7 @@ func (h *home) locateNamed() (err error) {
 // locateState finds the store in the state directory.
 func (h *home) locateState() (err error) {
 	name := "default"
-	if h.nodes > 0 {
+	if !h.hasSecret() {
 		// Layouts that can make the same ID have equally many workers: they share this space, with
 		// others, which does no harm.
 		name = fmt.Sprintf("snowflake-%d", h.nodes)
@@ -110,9 +108,9 @@ func (h *home) locateState() (err error) {
 	return nil
 }
 
-// String returns the store for a command line that an error proposes: with the space that its name
+// operand returns the store for a command line that an error proposes: with the space that its name
 // says, and without passwords.
-func (h *home) String() string {
+func (h *home) operand() string {
 	name := cmp.Or(h.store, h.at.Dir)
 	if h.at.URL != "" {
 		name = (url.Location{URL: h.store}).String()
@@ -140,75 +138,14 @@ func (h *home) findSecret() (randflake.Secret, error) {
 	return h.readSecret()
 }
 
-// lacksSecret reports whether err of findSecret says that the store has no secret for this user, and not that one is broken.
-func (h *home) lacksSecret(err error) bool {
+// hasNoSecret reports whether err of findSecret says that there is no secret for this user, and not
+// that one is broken.
+func (h *home) hasNoSecret(err error) bool {
 	switch {
 	case h.ownSecret:
 		return errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission)
 	case h.secret.known():
-		return false
+		return false // it was named, and can't be read
 	}
-	return h.implied || h.at.URL != ""
-}
-
-// name returns the name of the store, for package url. With a space at its end the state directory
-// may have a ? in its own name.
-func (h *home) name() string { return cmp.Or(h.store, "file:"+h.at.Dir+"?space=default") }
-
-// openSpace opens the space. It does not make one.
-func (h *home) openSpace(ctx context.Context) (*lease.Space, error) {
-	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
-	defer cancel()
-	space, err := url.Open(ctx, h.name(), lease.Config{})
-	if !errors.Is(err, lease.ErrNoSpace) || errors.Is(err, lease.ErrMoving) {
-		return space, err
-	}
-	_, missing := os.Stat(h.at.Dir)
-	if h.implied && errors.Is(missing, fs.ErrNotExist) { // a directory without a space is damaged
-		return nil, fmt.Errorf("no store in %s: the first randflake new makes it, with a secret; "+
-			"for another store use --store", h.at)
-	}
-	// A space made now can't know what a lost one granted for the secret: init asks the user.
-	return nil, fmt.Errorf("%w: name a store that has one, or make it: randflake store init %s", err, h)
-}
-
-type runner = func(cmd *cobra.Command, args []string) error
-
-// run returns a runner that opens the space and does some work on it, within storeTimeout. What
-// work calls invalid is a usage error.
-func (h *home) run(work func(ctx context.Context, space *lease.Space, args []string) error) runner {
-	return func(cmd *cobra.Command, args []string) error {
-		if err := h.locate(); err != nil {
-			return err
-		}
-		ctx, cancel := context.WithTimeout(cmd.Context(), storeTimeout)
-		defer cancel()
-		space, err := h.openSpace(ctx)
-		if err != nil {
-			return err
-		}
-		defer space.Close()
-		return asUsage(cmd, work(ctx, space, args))
-	}
-}
-
-// firstUse makes the state directory, unless it already has contents or the user named a store or
-// secret.
-func (h *home) firstUse(t *tool) error {
-	if !h.implied {
-		return nil
-	}
-	create := local.Create
-	what := "a new secret and a store in %s: keep the secret, without it the IDs can't be decrypted"
-	if h.nodes > 0 {
-		create = func(dir string) (bool, error) {
-			return local.CreateSpace(dir, lease.Limits{Nodes: h.nodes})
-		}
-		what = "a store for Snowflake IDs in %s: keep it, it prevents repeated IDs"
-	}
-	made, err := create(h.at.Dir)
-	if made {
-		fmt.Fprintf(t.stderr, "randflake: made "+what+"\n", h.at.Dir)
-	}
-	return err
+	return h.implied || h.at.URL != "" // otherwise the store is wrong
 }

@@ -19,8 +19,8 @@ import (
 
 	"github.com/randflake/randflake"
 	gosuda "github.com/randflake/randflake/compat/v2"
-	"github.com/randflake/randflake/internal/testing/idtest"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/idtest"
+	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/lease/local"
 	"github.com/randflake/randflake/snowflake"
 )
@@ -79,9 +79,8 @@ func TestInspectForms(t *testing.T) {
 		require.Equal(t, succeed(t, "", "inspect", "--secret-file", file, "--from", from, other), want, "--from %s %s", from, other)
 	}
 	got = succeed(t, "", "inspect", "--secret-file", file, "--json", other)
-	if !strings.Contains(got, `"id":"`+text+`"`) || !strings.Contains(got, `"form":"gosuda"`) {
-		t.Errorf("%s: %s, want %s and its form", other, got, text)
-	}
+	require.That(t, strings.Contains(got, `"id":"`+text+`"`) && strings.Contains(got, `"form":"gosuda"`),
+		"%s: %s, want %s and its form", other, got, text)
 }
 
 func TestInspectRefuses(t *testing.T) {
@@ -146,9 +145,8 @@ func TestInspectImplausible(t *testing.T) {
 	check(t, err)
 	args := []string{"inspect", "--secret-file", file, "--from", "text", "--json", good.String(), bad.String(), "x!", good.String()}
 	r := call(t, "", args...)
-	if r.code != exitFailed || strings.Count(r.out, `"plausible":true`) != 2 || strings.Count(r.out, `"plausible":false`) != 1 {
-		t.Errorf("%+v: want two plausible and one implausible ID", r)
-	}
+	require.That(t, r.code == exitFailed && strings.Count(r.out, `"plausible":true`) == 2 && strings.Count(r.out, `"plausible":false`) == 1,
+		"%+v: want two plausible and one implausible ID", r)
 	if strings.Count(r.err, "\n") != 2 || !strings.Contains(r.err, bad.String()+" contains a time in the future") ||
 		!strings.Contains(r.err, `"x!": want 13 digits`) {
 		t.Errorf("%q: want a word on both that are bad", r.err)
@@ -215,9 +213,8 @@ func TestInspectReportsFailedInput(t *testing.T) {
 	var out, errs bytes.Buffer
 	in := io.MultiReader(strings.NewReader("jvgoe12ccb8gh\nv"), iotest.ErrReader(errors.New("torn cable")))
 	code := (&tool{stdin: in, stdout: &out, stderr: &errs}).run(t.Context(), []string{"inspect", "--secret-file", file})
-	if code != exitFailed || strings.Count(out.String(), "\n") != 1 || !strings.Contains(errs.String(), "standard input: torn cable") {
-		t.Errorf("exit status %d, output %q, %q", code, &out, &errs)
-	}
+	require.That(t, code == exitFailed && strings.Count(out.String(), "\n") == 1 && strings.Contains(errs.String(), "standard input: torn cable"),
+		"exit status %d, output %q, %q", code, &out, &errs)
 }
 
 // TestConvert has each form of an ID become each other.
@@ -283,7 +280,7 @@ func TestConvertBoundsLines(t *testing.T) {
 
 // at returns an inspector at some time.
 func at(now time.Time) *inspector {
-	return &inspector{tool: &tool{}, parser: parser{from: "auto"}, json: new(bool), now: func() time.Time { return now }}
+	return &inspector{tool: &tool{}, parser: parser{from: "auto"}, now: func() time.Time { return now }}
 }
 
 func labels(readings []reading) (all []string) {
@@ -331,9 +328,8 @@ func TestReadingAsRandflake(t *testing.T) {
 	in := at(now)
 	in.cipher = cipher
 	readings, err := in.readingsOf(in.parse(text))
-	if err != nil || len(readings) == 0 || readings[0].kind != kindRandflake || !readings[0].time.Equal(fields.Time) {
-		t.Errorf("%+v, %v, want the Randflake ID first", readings, err)
-	}
+	require.That(t, err == nil && len(readings) != 0 && readings[0].kind == kindRandflake && readings[0].time.Equal(fields.Time),
+		"%+v, %v, want the Randflake ID first", readings, err)
 	in.now = func() time.Time { return fields.Time.Add(-2 * clockSkew) }
 	if readings, _ := in.readingsOf(in.parse(text)); slices.Contains(labels(readings), kindRandflake) {
 		t.Errorf("in the future: %q", labels(readings))
@@ -475,7 +471,7 @@ func TestImplausible(t *testing.T) {
 		now := time.Now()
 		in := at(now)
 		for ahead, implausible := range map[time.Duration]bool{0: false, clockSkew: false, clockSkew + 1: true} {
-			readings, err := in.single(reading{kind: kind, id: "x", time: now.Add(ahead), timeForm: milliseconds}, nil)
+			readings, err := in.single(reading{kind: kind, id: "x", time: now.Add(ahead)})
 			if len(readings) != 1 || (err != nil) != implausible || implausible && !strings.Contains(err.Error(), want) {
 				t.Errorf("%s, %v ahead: %v, %v", kind, ahead, readings, err)
 			}
@@ -495,7 +491,7 @@ func FuzzInspect(f *testing.F) {
 	froms := []string{"auto", "text", "int", "hex", "base32", "base58", "base62", "gosuda"}
 	f.Fuzz(func(t *testing.T, text string, kind, from uint8) {
 		in := at(time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC))
-		*in.json, in.cipher = true, fixedCipher()
+		in.json, in.cipher = true, fixedCipher()
 		in.from = froms[int(from)%len(froms)]
 		if i := int(kind) % 4; i > 0 {
 			in.kind = kindNames[i-1]
@@ -653,11 +649,16 @@ func TestLikeliest(t *testing.T) {
 	}
 }
 
-// TestLayouts: each preset has a place in the help.
+// TestLayouts: each preset has a place in the help, and guesses know those whose sequence is random, as the page does.
 func TestLayouts(t *testing.T) {
+	page, err := os.ReadFile("../../../../docs/layouts.md")
+	require.NoError(t, err)
 	named := regexp.MustCompile(`[a-z0-9]+`).FindAllString(succeed(t, "", "help", "kinds"), -1)
 	for _, layout := range snowflake.Presets() {
 		require.That(t, slices.Contains(named, layout.Name()), "randflake help kinds has no %s", layout.Name())
+		_, row, _ := strings.Cut(string(page), "\n| "+layout.Name()+" |")
+		row, _, _ = strings.Cut(row, "\n")
+		require.Equal(t, randomSequences[layout.Name()], strings.Contains(row, "random"), "random numbers of %s:%s", layout.Name(), row)
 	}
 }
 

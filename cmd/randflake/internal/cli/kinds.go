@@ -18,7 +18,7 @@ const (
 // Kinds of pasted IDs that --kind does not name.
 const (
 	kindUUID = "uuid"
-	kindAny  = "" // a number that can be of several kinds
+	kindAny  = "" // that of a number is not known, or the user chose none
 )
 
 // kindNames are the words of --kind.
@@ -26,12 +26,12 @@ var kindNames = []string{kindRandflake, kindSnowflake, kindULID}
 
 // A choiceOfKind is the kind and layout of IDs that the user chose.
 type choiceOfKind struct {
-	kind   string            // or "" if the user chose none
+	kind   string            // or kindAny
 	layout *snowflake.Layout // of Snowflake IDs, or nil
 }
 
 // mayBeRandflake reports whether the user did not choose another kind of IDs.
-func (c *choiceOfKind) mayBeRandflake() bool { return c.kind == "" || c.kind == kindRandflake }
+func (c *choiceOfKind) mayBeRandflake() bool { return c.kind == kindAny || c.kind == kindRandflake }
 
 func kindFlags(cmd *cobra.Command, c *choiceOfKind) {
 	choiceFlag(cmd, &c.kind, "kind", "k", "KIND", "randflake, snowflake or ulid", kindNames...)
@@ -52,7 +52,7 @@ func (c *choiceOfKind) settle() error {
 	if c.layout == nil {
 		return nil
 	}
-	if c.kind != "" && c.kind != kindSnowflake {
+	if c.kind != kindAny && c.kind != kindSnowflake {
 		return fmt.Errorf("--layout is for --kind %s: %s IDs have one layout", kindSnowflake, c.kind)
 	}
 	c.kind = kindSnowflake

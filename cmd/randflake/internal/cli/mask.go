@@ -41,7 +41,8 @@ type masker = mask.Masker[int64]
 func (t *tool) masking(cmd *cobra.Command, find finder, show func(pair) string) *cobra.Command {
 	var from secretSource
 	secretFlag(cmd, &from)
-	asJSON := jsonFlag(cmd)
+	var asJSON bool
+	jsonFlag(cmd, &asJSON)
 	cmd.RunE = func(cmd *cobra.Command, operands []string) error {
 		secret, err := from.named(cmd, "secret of the ID space")
 		if err != nil {
@@ -53,7 +54,7 @@ func (t *tool) masking(cmd *cobra.Command, find finder, show func(pair) string) 
 			switch {
 			case err != nil:
 				return b, err
-			case *asJSON:
+			case asJSON:
 				return fmt.Appendf(b, `{"inner":"%d","masked":"%s"}`+"\n", p.inner, p.masked), nil
 			}
 			b = append(b, show(p)...)

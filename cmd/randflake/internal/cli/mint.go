@@ -120,12 +120,12 @@ func (m *minter[ID]) write(ctx context.Context, text []byte, n int64) error {
 		return outputError(err)
 	}
 	written := m.written.Add(n)
-	m.line.update(func(took time.Duration) string { return m.progress(written, took) })
+	m.line.update(func(took time.Duration) string { return m.progressText(written, took) })
 	return nil
 }
 
-// progress says how much is done, when the IDs written took that time, and how long the rest takes.
-func (m *minter[ID]) progress(written int64, took time.Duration) string {
+// progressText says how much is done, when the IDs written took that time, and how long the rest takes.
+func (m *minter[ID]) progressText(written int64, took time.Duration) string {
 	rate := float64(written) / took.Seconds()
 	left := time.Duration(float64(m.total-written) / rate * float64(time.Second))
 	percent := 100 * float64(written) / float64(m.total)

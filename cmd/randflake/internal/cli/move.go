@@ -108,7 +108,7 @@ func leftBehind(info lease.Info, retiredBefore bool, now time.Time) string {
 	}
 	until := now.Add(min(usualOutage, time.Duration(info.Ahead-1)*info.Window))
 	left := fmt.Sprintf("Those that have run for %v have leases until %s", info.Window*3/2, clockTime(until))
-	begin := info.Opens
+	begin := info.ReserveOpens
 	if begin.IsZero() {
 		begin = info.Floor
 	}

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/url"
 )
@@ -92,7 +92,7 @@ func TestLeftBehind(t *testing.T) {
 		{5, now.Add(4 * time.Minute), "leases until 2027-01-15T08:03:00Z, and make no IDs in between"},
 		{5, time.Time{}, "leases until 2027-01-15T08:03:00Z, and make no IDs in between"},
 	} {
-		info := lease.Info{Limits: lease.Limits{Window: time.Minute, Ahead: tt.ahead}, Opens: tt.opens, Floor: floor}
+		info := lease.Info{Limits: lease.Limits{Window: time.Minute, Ahead: tt.ahead}, ReserveOpens: tt.opens, Floor: floor}
 		said := leftBehind(info, false, now)
 		require.That(t, strings.HasSuffix(said, tt.want),
 			"%d windows ahead, opens at %v: %s, want %s", tt.ahead, tt.opens, said, tt.want)
@@ -267,14 +267,11 @@ func TestTable(t *testing.T) {
 		_, word, _ := strings.Cut(strings.TrimSpace(said), "ends before ")
 		ends, err := time.Parse(time.RFC3339, word)
 		check(t, err)
-		if len(f.refusals) > 0 {
-			t.Errorf("refused: %v", f.refusals)
-		}
+		require.That(t, len(f.refusals) == 0, "refused: %v", f.refusals)
 		f.run(time.Until(ends), programs...)
 		f.runBeside([]*randflake.Generator{f.byHand(1024, ends), f.byHand(1025, ends)}, 10*time.Minute, programs...)
-		if f.refusals["first"] < 1000 {
-			t.Errorf("refused: %v, want all calls after the space was retired", f.refusals)
-		}
+		require.That(t, f.refusals["first"] >= 1000,
+			"refused: %v, want all calls after the space was retired", f.refusals)
 	})
 }
 

@@ -6,21 +6,20 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/snowflake"
-	"github.com/randflake/randflake/ulid"
 )
 
 func (t *tool) newCommand() *cobra.Command {
-	o := &order{tool: t, n: 1, format: "text"}
+	r := &newRequest{tool: t, n: 1, format: "text"}
 	cmd := &cobra.Command{
 		Use:   "new",
 		Short: "make IDs",
 		Args: func(cmd *cobra.Command, args []string) error {
+			// "new 5" is likely to mean "new -n 5".
 			isCount := len(args) == 1 && isDecimal(args[0]) && strings.Trim(args[0], "0") != ""
 			if isCount {
 				return wrong(cmd, "unexpected argument %q: for %s IDs say -n %s", args[0], args[0], args[0])
@@ -28,91 +27,71 @@ func (t *tool) newCommand() *cobra.Command {
 			return noOperands(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			mint, err := o.prepare()
-			if err == nil && o.format == "binary" && isTerminal(t.stdout) {
-				err = errors.New("--format binary is not for a terminal: send it to a file or a pipe")
-			}
+			mint, err := r.prepare()
 			if err != nil {
 				return wrong(cmd, "%v", err)
 			}
 			if err := t.wantOutput(); err != nil {
 				return err
 			}
-			if o.kind != kindULID { // which needs neither a store nor a secret
-				if err := o.locate(); err != nil {
+			if r.kind != kindULID { // which needs neither a store nor a secret
+				if err := r.home.locate(); err != nil {
 					return err
 				}
 			}
 			return t.unlessStopped(cmd.Context(), mint)
 		},
 	}
-	numberFlag(cmd, &o.n, "count", "n", "how many IDs (default 1)")
-	kindFlags(cmd, &o.choiceOfKind)
-	choiceFlag(cmd, &o.format, "format", "f", "FORMAT", "see randflake help kinds (default text)",
-		"text", "json", "int", "hex", "binary", "base32", "base58", "base62", "uuid")
-	storeFlag(cmd, &o.home)
-	secretFlag(cmd, &o.secret)
+	numberFlag(cmd, &r.n, "count", "n", fmt.Sprintf("how many IDs (default %d)", r.n))
+	kindFlags(cmd, &r.choiceOfKind)
+	choiceFlag(cmd, &r.format, "format", "f", "FORMAT",
+		fmt.Sprintf("see randflake help kinds (default %s)", r.format), allFormats()...)
+	storeFlag(cmd, &r.home)
+	secretFlag(cmd, &r.home.secret)
 	return cmd
 }
 
-type order struct {
+// A newRequest is what the flags of randflake new say.
+type newRequest struct {
 	*tool
-	home
+	home home
 	choiceOfKind
-	n      int64  // how many
-	format string // the word of --format
+	n      int64  // how many IDs
+	format string // a word of allFormats
 }
 
-// prepare returns the function that executes an order, or an error that names flags which can't be
+// prepare returns the function that makes the IDs, or an error that names flags which can't be
 // combined.
-func (o *order) prepare() (mint func(context.Context) error, err error) {
-	if err := o.settle(); err != nil {
+func (r *newRequest) prepare() (mint func(context.Context) error, err error) {
+	if err := r.settle(); err != nil {
 		return nil, err
 	}
-	if !o.mayBeRandflake() && o.secret.file != "" {
-		return nil, fmt.Errorf("--secret-file is for --kind %s: %s IDs have no secret", kindRandflake, o.kind)
-	}
-	switch o.kind {
-	case kindSnowflake:
-		o.layout = cmp.Or(o.layout, snowflake.Twitter())
-		o.nodes = uint32(min(o.layout.Workers(), randflake.MaxNode+1))
-		f, err := formatOf(snowflakeFormats, o.format)
-		return func(ctx context.Context) error { return o.mintSnowflakes(ctx, f) }, err
-	case kindULID:
-		if o.store != "" {
-			return nil, fmt.Errorf("--store: %s IDs need no lease", o.kind)
-		}
-		f, err := formatOf(ulidFormats, o.format)
-		return func(ctx context.Context) error { return o.mintULIDs(ctx, f) }, err
-	}
-	f, err := formatOf(randflakeFormats, o.format)
-	return func(ctx context.Context) error { return o.mintRandflakes(ctx, f) }, err
-}
-
-func (o *order) mintULIDs(ctx context.Context, f format[ulid.ID]) error {
-	options := []ulid.Option{ulid.Strict()}
-	if o.format == "uuid" {
-		options = append(options, ulid.Version7())
-	}
-	generator, err := ulid.New(options...)
-	if err != nil {
-		return err
-	}
-	fill := func(_ context.Context, ids []ulid.ID) (int, error) { return generator.Fill(ids) }
-	return newMinter(o.n, 1, f, fill).mint(ctx, o.tool)
-}
-
-// checkLifetime returns an error if a layout has ended, and prints a note if it ends within five
-// years.
-func (t *tool) checkLifetime(layout *snowflake.Layout, now time.Time) error {
-	end := layout.Expires()
 	switch {
-	case !now.Before(end):
-		return fmt.Errorf("layout %s ended at %s: want another layout",
-			layout.Name(), end.Format(time.RFC3339))
-	case !now.AddDate(5, 0, 0).Before(end):
-		t.note(fmt.Errorf("layout %s ends at %s: want another layout for something new",
-			layout.Name(), end.Format(time.RFC3339)))
+	case !r.mayBeRandflake() && r.home.secret.file != "":
+		return nil, fmt.Errorf("--secret-file is for --kind %s: %s IDs have no secret", kindRandflake, r.kind)
+	case r.kind == kindULID && r.home.store != "":
+		return nil, fmt.Errorf("--store: %s IDs need no lease", r.kind)
+	case r.format == "binary" && isTerminal(r.stdout):
+		return nil, errors.New("--format binary is not for a terminal: send it to a file or a pipe")
 	}
-	return nil
+	switch r.kind {
+	case kindSnowflake:
+		r.layout = cmp.Or(r.layout, snowflake.Twitter())
+		r.home.nodes = uint32(min(r.layout.Workers(), randflake.MaxNode+1))
+		return minting(r.format, snowflakeFormats, r.mintSnowflakes)
+	case kindULID:
+		return minting(r.format, ulidFormats, r.mintULIDs)
+	}
+	return minting(r.format, randflakeFormats, r.mintRandflakes)
+}
+
+// minting returns mint with the format of a name, or an error if the kind of IDs does not have it.
+func minting[ID any](
+	name string, formats map[string]format[ID], mint func(context.Context, format[ID]) error,
+) (func(context.Context) error, error) {
+	f := formats[name]
+	if f == nil {
+		return nil, fmt.Errorf("--format %q: want %s", name, oneOf(words(formats)))
+	}
+	return func(ctx context.Context) error { return mint(ctx, f) }, nil
 }

@@ -23,7 +23,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/file"
 	"github.com/randflake/randflake/lease/leasetest"
@@ -31,14 +31,6 @@ import (
 	"github.com/randflake/randflake/snowflake"
 	"github.com/randflake/randflake/ulid"
 )
-
-// formatNamed returns one of a kind's formats.
-func formatNamed[ID any](t *testing.T, all map[string]format[ID], name string) format[ID] {
-	t.Helper()
-	f, err := formatOf(all, name)
-	check(t, err)
-	return f
-}
 
 // TestFormats has one ID of each kind in each form.
 func TestFormats(t *testing.T) {
@@ -49,7 +41,7 @@ func TestFormats(t *testing.T) {
 		"hex":    "0xfffffffffffffffb\n",
 		"binary": "\xfb\xff\xff\xff\xff\xff\xff\xff",
 	} {
-		require.Equal(t, string(formatNamed(t, randflakeFormats, name)(nil, -5)), want, "%s", name)
+		require.Equal(t, string(randflakeFormats[name](nil, -5)), want, "%s", name)
 	}
 	for name, want := range map[string]string{
 		"text":   "175928847299117063\n",
@@ -58,7 +50,7 @@ func TestFormats(t *testing.T) {
 		"hex":    "0x0271065ac1020007\n",
 		"binary": "\x02\x71\x06\x5a\xc1\x02\x00\x07",
 	} {
-		require.Equal(t, string(formatNamed(t, snowflakeFormats, name)(nil, 175928847299117063)), want, "%s", name)
+		require.Equal(t, string(snowflakeFormats[name](nil, 175928847299117063)), want, "%s", name)
 	}
 }
 
@@ -152,7 +144,7 @@ func TestNewULIDs(t *testing.T) {
 func TestProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var screen bytes.Buffer
-		m := newMinter(10, 1, formatNamed(t, randflakeFormats, "text"), nil)
+		m := newMinter(10, 1, randflakeFormats["text"], nil)
 		m.out = io.Discard
 		m.line = progress{screen: &screen, started: time.Now(), shown: time.Now()}
 		for _, step := range []struct {
@@ -233,7 +225,7 @@ func TestMinterWaitsForTheNextSecond(t *testing.T) {
 	const n = randflake.MaxSequence + 1 + 1000
 	keeper := keepHere(t)
 	var out bytes.Buffer
-	require.NoError(t, newMinter(n, 2, formatNamed(t, randflakeFormats, "binary"), filling(keeper)).mint(t.Context(), &tool{stdout: &out}))
+	require.NoError(t, newMinter(n, 2, randflakeFormats["binary"], filling(keeper)).mint(t.Context(), &tool{stdout: &out}))
 	seen, seconds := make(map[randflake.ID]bool), make(map[time.Time]int)
 	for out.Len() > 0 {
 		id := randflake.ID(binary.LittleEndian.Uint64(out.Next(8)))
@@ -311,7 +303,7 @@ func TestMinterIsStopped(t *testing.T) {
 		reader.Read(make([]byte, 1)) // the write has begun, and goes no further
 		cancel(errors.New("enough"))
 	}()
-	m := newMinter(math.MaxInt64, 2, formatNamed(t, randflakeFormats, "text"), filling(keeper))
+	m := newMinter(math.MaxInt64, 2, randflakeFormats["text"], filling(keeper))
 	if err := m.mint(ctx, &tool{stdout: writer}); err == nil || !strings.HasPrefix(err.Error(), "stopped after ") ||
 		!strings.HasSuffix(err.Error(), ": enough") {
 		t.Errorf("%v, want the reason for the end", err)
@@ -323,7 +315,7 @@ func TestStoppedAtTheEnd(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	fill := func(_ context.Context, ids []randflake.ID) (int, error) { return len(ids), nil }
-	m := newMinter(5, 1, formatNamed(t, randflakeFormats, "text"), fill)
+	m := newMinter(5, 1, randflakeFormats["text"], fill)
 	if err := m.mint(ctx, &tool{stdout: ending{cancel}}); err != nil {
 		t.Error(err)
 	}
@@ -364,9 +356,7 @@ func TestKeepTakesWhatIsThere(t *testing.T) {
 	defer keeper.Close()
 	l := keeper.Generator().Lease()
 	require.That(t, l.LastNode-l.FirstNode+1 == 4, "lease %+v, want 4 nodes", l)
-	if _, err := keep(0); !errors.Is(err, lease.ErrFull) {
-		t.Errorf("no node at all: %v", err)
-	}
+	require.Refuses(t, lease.ErrFull, "no node at all")(keep(0))
 }
 
 func TestTerminal(t *testing.T) {

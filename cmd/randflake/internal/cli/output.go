@@ -88,10 +88,10 @@ func asUsage(cmd *cobra.Command, err error) error {
 // errReported means that something failed, and that the error is already on standard error.
 var errReported = errors.New("reported")
 
-// note writes err to standard error, in one line.
-func (t *tool) note(err error) { fmt.Fprintf(t.stderr, "randflake: %s\n", t.inLine(err.Error())) }
+// note writes a text, as that of an error, to standard error.
+func (t *tool) note(text string) { fmt.Fprintf(t.stderr, "randflake: %s\n", t.inLine(text)) }
 
-// inLine returns the text of an error, in one line and without the passwords of URLs, which can be
+// inLine returns a text in one line and without the passwords of URLs, which can be
 // anywhere in a wrong command line.
 func (t *tool) inLine(text string) string {
 	named, _ := url.FromEnvironment()

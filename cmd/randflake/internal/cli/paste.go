@@ -70,8 +70,8 @@ func (p *parser) parse(text string) parsed {
 	return r
 }
 
-// guessed says how many IDs were taken for gosuda's, or returns "" if none was.
-func (p *parser) guessed() string {
+// gosudaNote says how many IDs were taken for gosuda's, or returns "" if none was.
+func (p *parser) gosudaNote() string {
 	if p.gosuda == 0 {
 		return ""
 	}
@@ -101,7 +101,7 @@ func (p *parser) formOf(text string) string {
 		return cmp.Or(wideForm(text), formULID) // as a ULID, other texts are refused
 	case p.kind == kindSnowflake && p.from == formText:
 		return formInt // the text of a Snowflake ID is its decimal number
-	case p.kind == "" && p.from == formText:
+	case p.kind == kindAny && p.from == formText:
 		return cmp.Or(wideForm(text), formText) // 128 bits have a text, too
 	case p.from == formAuto:
 		return p.shownForm(text)
@@ -115,7 +115,7 @@ func (p *parser) formOf(text string) string {
 func (p *parser) shownForm(text string) string {
 	wide := wideForm(text)
 	switch {
-	case wide != "" && p.kind == "": // 01K0XJ5C1Q8F4S3V7M2N6P9R0T, or a UUID
+	case wide != "" && p.kind == kindAny: // 01K0XJ5C1Q8F4S3V7M2N6P9R0T, or a UUID
 		return wide
 	case p.mayBeRandflake() && isGosuda(text): // 3vgoe12ccb8gh
 		return formGosuda

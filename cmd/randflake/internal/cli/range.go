@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/randflake/randflake/snowflake"
 	"github.com/randflake/randflake/ulid"
 )
 
@@ -32,24 +33,9 @@ func (t *tool) rangeCommand() *cobra.Command {
 			case format == "uuid" && c.kind != kindULID:
 				return wrong(cmd, "--format uuid is for --kind ulid")
 			case c.layout != nil:
-				first, last, err := c.layout.Range(from, to)
-				if err != nil {
-					return err
-				}
-				return t.print("%d\n%d\n", first, last)
+				return t.printSnowflakeRange(c.layout, from, to)
 			case c.kind == kindULID:
-				first, last, err := ulidRange(from, to)
-				if err == nil && first.Compare(last) > 0 {
-					err = fmt.Errorf("no ULID can lie from %s to before %s: "+
-						"want a whole millisecond among them", args[0], args[1])
-				}
-				if err != nil {
-					return err
-				}
-				if format == "uuid" {
-					return t.print("%s\n%s\n", ulid.FormatUUID(first), ulid.FormatUUID(last))
-				}
-				return t.print("%s\n%s\n", first, last)
+				return t.printULIDRange(from, to, format == "uuid")
 			}
 			return wrong(cmd, "want --layout, or --kind ulid: other IDs have no order")
 		},
@@ -59,6 +45,28 @@ func (t *tool) rangeCommand() *cobra.Command {
 	choiceFlag(cmd, &format, "format", "f", "FORMAT", "text, or uuid for ULIDs in columns of these (default text)",
 		"text", "uuid")
 	return cmd
+}
+
+func (t *tool) printSnowflakeRange(layout *snowflake.Layout, from, to time.Time) error {
+	first, last, err := layout.Range(from, to)
+	if err != nil {
+		return err
+	}
+	return t.print("%d\n%d\n", first, last)
+}
+
+func (t *tool) printULIDRange(from, to time.Time, asUUID bool) error {
+	first, last, err := ulidRange(from, to)
+	switch {
+	case err != nil:
+		return err
+	case first.Compare(last) > 0:
+		return fmt.Errorf("no ULID can lie from %s to before %s: want a whole millisecond among them",
+			from.Format(time.RFC3339Nano), to.Format(time.RFC3339Nano))
+	case asUUID:
+		return t.print("%s\n%s\n", ulid.FormatUUID(first), ulid.FormatUUID(last))
+	}
+	return t.print("%s\n%s\n", first, last)
 }
 
 // ulidRange returns the lowest and the highest ULID of the milliseconds that begin between two

@@ -62,13 +62,13 @@ func group(parent *cobra.Command, commands ...*cobra.Command) *cobra.Command {
 		if len(args) == 0 {
 			return cmd.Help()
 		}
-		return wrong(cmd, "unknown command %q%s", args[0], guess(cmd, args[0]))
+		return wrong(cmd, "unknown command %q%s", args[0], similar(cmd, args[0]))
 	}
 	return parent
 }
 
-// guess returns, for an error, which subcommands may be meant by a name that none has, or "".
-func guess(cmd *cobra.Command, name string) string {
+// similar returns, for an error, which subcommands may be meant by a name that none has, or "".
+func similar(cmd *cobra.Command, name string) string {
 	cmd.SuggestionsMinimumDistance = 2
 	if near := cmd.SuggestionsFor(name); len(near) > 0 {
 		return " (is it " + strings.Join(near, " or ") + "?)"

@@ -40,12 +40,7 @@ func isFloat(text string) bool {
 // rounding looks at the decimal numbers that are too long to be exact. Others can also be exact, as the IDs of a
 // Snowflake whose sequence number is always 0. But then they don't use the lowest bit or digit that rounding leaves.
 func (s *entries) rounding() rounding {
-	n := 0
-	isExact := true   // all have no more than 53 bits before zeros,
-	mostBits := 0     // or as many,
-	var odd, even int // and how many have each value in the last of these,
-	isShown := true   // or all have the digits with which JavaScript and Excel write such a number,
-	mostDigits := 0   // as many before zeros
+	long := longNumbers{isExact: true, isShown: true}
 	for i := range s.narrow.n {
 		e := s.at(i)
 		writing := e.at.writing() &^ typed
@@ -57,27 +52,47 @@ func (s *entries) rounding() rounding {
 		if err != nil || value <= 1<<exactBits {
 			continue
 		}
-		n++
-		last := bits.Len64(value) - exactBits
-		isExact = isExact && bits.TrailingZeros64(value) >= last
-		mostBits = max(mostBits, bits.Len64(value)-bits.TrailingZeros64(value))
-		if value>>last&1 == 1 {
-			odd++
-		} else {
-			even++
-		}
-		isShown = isShown && strconv.FormatFloat(float64(value), 'f', -1, 64) == digits
-		if len(digits) > 17 {
-			mostDigits = max(mostDigits, len(strings.TrimRight(digits, "0")))
-		}
-		if !isExact && !isShown {
+		long.add(digits, value)
+		if !long.isExact && !long.isShown {
 			return notRounded
 		}
 	}
+	return long.rounding()
+}
+
+// longNumbers are what numbers of more than 53 bits have in common.
+type longNumbers struct {
+	n          int
+	isExact    bool // each has at most 53 bits before zeros
+	mostBits   int  // that one has before zeros
+	odd, even  int  // how many have 1, and 0, as the last of the 53 bits
+	isShown    bool // each has the digits with which JavaScript and Excel write such a number
+	mostDigits int  // that one of more than 17 digits has before zeros
+}
+
+func (l *longNumbers) add(digits string, value uint64) {
+	l.n++
+	last := bits.Len64(value) - exactBits
+	l.isExact = l.isExact && bits.TrailingZeros64(value) >= last
+	l.mostBits = max(l.mostBits, bits.Len64(value)-bits.TrailingZeros64(value))
+	if value>>last&1 == 1 {
+		l.odd++
+	} else {
+		l.even++
+	}
+	l.isShown = l.isShown && strconv.FormatFloat(float64(value), 'f', -1, 64) == digits
+	if len(digits) > 17 {
+		l.mostDigits = max(l.mostDigits, len(strings.TrimRight(digits, "0")))
+	}
+}
+
+func (l *longNumbers) rounding() rounding {
+	usesLastBit := l.isExact && min(l.odd, l.even) > 0
+	usesLastDigit := l.isShown && (l.mostDigits == 17 || l.mostDigits == 15)
 	switch {
-	case n < fewestRounded:
+	case l.n < fewestRounded:
 		return notRounded
-	case isExact && min(odd, even) > 0, mostBits <= singleBits, isShown && (mostDigits == 17 || mostDigits == 15):
+	case usesLastBit, l.mostBits <= singleBits, usesLastDigit:
 		return isRounded
 	}
 	return perhapsRounded

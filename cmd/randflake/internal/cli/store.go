@@ -88,11 +88,11 @@ func (t *tool) storeRetireCommand() *cobra.Command {
 // beginning says from when on leases are granted again, in a space whose data was lost or that was
 // moved.
 func beginning(info lease.Info) string {
-	if info.Opens.IsZero() {
+	if info.ReserveOpens.IsZero() {
 		return "leases begin at " + clockTime(info.Floor)
 	}
 	return fmt.Sprintf("leases are granted from %s on, until %s of the reserve of %d nodes",
-		clockTime(info.Opens), clockTime(info.Floor), info.Reserve)
+		clockTime(info.ReserveOpens), clockTime(info.Floor), info.Reserve)
 }
 
 // clockTime writes a time as programs log theirs.

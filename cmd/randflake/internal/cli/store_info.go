@@ -56,7 +56,7 @@ func (t *tool) compareParts(cmd *cobra.Command, stores []string) error {
 		}
 		info := infos[i]
 		check := cmp.Or(info.Check, "none, so whether another space has these nodes is unknown")
-		if err := t.print("%s has nodes %d to %d; check value of its secret: %s\n", &h, info.First, info.Last(), check); err != nil {
+		if err := t.print("%s has nodes %d to %d; check value of its secret: %s\n", h.operand(), info.First, info.Last(), check); err != nil {
 			return err
 		}
 		for j, other := range infos[:i] {
@@ -73,7 +73,7 @@ func (t *tool) compareParts(cmd *cobra.Command, stores []string) error {
 // Findings are lines on what is good about a space and what is wrong with it.
 type findings struct {
 	*tool
-	*home
+	home      *home
 	space     *lease.Space
 	info      lease.Info
 	good, bad strings.Builder
@@ -117,14 +117,14 @@ func (f *findings) addLimits() {
 		f.space, info.Nodes, info.First, info.Last(), info.Window, info.Ahead, info.MaxSkew)
 	if info.Reserve > 0 {
 		f.add(true, "%d nodes are leased while no data was lost, "+
-			"and 64 times %d are a reserve for the minutes after a loss", info.Main, info.Reserve)
+			"and 64 times %d are a reserve for the minutes after a loss", info.MainNodes, info.Reserve)
 	}
-	f.add(true, "nodes of the present window that are leased: %d", info.Taken)
-	if info.Lost != "" || time.Now().Before(info.Floor) {
+	f.add(true, "nodes of the present window that are leased: %d", info.TakenNodes)
+	if info.UnnotedLoss != "" || time.Now().Before(info.Floor) {
 		f.add(true, "leases that the store has forgotten may also be in use")
 	}
-	if !info.Time.IsZero() {
-		ahead := time.Until(info.Time).Round(time.Millisecond)
+	if !info.ServerTime.IsZero() {
+		ahead := time.Until(info.ServerTime).Round(time.Millisecond)
 		where := "ahead of"
 		if ahead < 0 {
 			where = "behind"
@@ -137,26 +137,26 @@ func (f *findings) addLimits() {
 // left.
 func (f *findings) addBeginning() {
 	info := f.info
-	if info.Lost != "" {
+	if info.UnnotedLoss != "" {
 		f.add(false, "data was lost, which is not noted yet: %s: "+
 			"the next program that takes a lease notes it: or run randflake store report-loss %s",
-			info.Lost, f.home)
+			info.UnnotedLoss, f.home.operand())
 	}
-	most := info.Main // how many nodes are leased at present
+	most := info.MainNodes // how many nodes are leased at present
 	now := time.Now()
 	switch {
-	case info.Retired && info.Successor == "":
+	case info.Retired && info.MovedTo == "":
 		f.add(false, "it is retired, and grants nothing any more: "+
-			"move it with randflake store move %s NEW", f.home)
+			"move it with randflake store move %s NEW", f.home.operand())
 	case info.Retired:
 		f.add(false, "it is retired, and grants nothing any more: use %s: "+
-			"if that is not there, run the same randflake store move again", info.Successor)
+			"if that is not there, run the same randflake store move again", info.MovedTo)
 	case !now.Before(info.Floor): // as always, but after a loss
-	case info.Opens.IsZero():
+	case info.ReserveOpens.IsZero():
 		f.add(false, "no lease begins before %s: %s: wait until then", clockTime(info.Floor), info.Why)
-	case now.Before(info.Opens):
+	case now.Before(info.ReserveOpens):
 		f.add(false, "no lease is granted before %s: %s: wait until then: "+
-			"programs go on under the leases that they have", clockTime(info.Opens), info.Why)
+			"programs go on under the leases that they have", clockTime(info.ReserveOpens), info.Why)
 	default:
 		most = info.Reserve
 		f.add(true, "until %s leases are of the reserve: %s", clockTime(info.Floor), info.Why)
@@ -164,12 +164,12 @@ func (f *findings) addBeginning() {
 	if info.FloorExcess > 0 && !info.Retired {
 		f.add(false, "that is %v later than right clocks can have set it: this machine's clock is behind, or the one of who noted it was ahead: "+
 			"if the latter, set it right, end the programs that ran under it, run randflake store retire %s, and make another space without --new, for another secret if they made IDs",
-			info.FloorExcess, f.home)
+			info.FloorExcess, f.home.operand())
 	}
-	isNearlyFull := 10*uint64(info.Taken) > 9*uint64(most)
+	isNearlyFull := 10*uint64(info.TakenNodes) > 9*uint64(most)
 	if isNearlyFull {
 		f.add(false, "%d of %d nodes are leased: in this window few programs can start: "+
-			"take more nodes or shorter windows, in another space", info.Taken, most)
+			"take more nodes or shorter windows, in another space", info.TakenNodes, most)
 	}
 	if info.Losses > 0 {
 		f.add(true, "the last loss of data, change of trust or move: %s", info.Why) // a restore is often noted twice
@@ -178,9 +178,9 @@ func (f *findings) addBeginning() {
 
 // addSecret says whether the secret, if one is there, is that of the space.
 func (f *findings) addSecret() {
-	secret, err := f.readSecret()
+	secret, err := f.home.readSecret()
 	if err != nil {
-		if f.secret.known() && !errors.Is(err, fs.ErrNotExist) {
+		if f.home.secret.known() && !errors.Is(err, fs.ErrNotExist) {
 			f.add(false, "%v", err)
 		}
 		return

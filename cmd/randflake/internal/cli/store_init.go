@@ -17,22 +17,22 @@ import (
 )
 
 func (t *tool) storeInitCommand() *cobra.Command {
-	m := making{tool: t}
+	r := initRequest{tool: t}
 	cmd := &cobra.Command{
 		Use:   "init [STORE]",
 		Short: "make a space",
-		RunE:  func(cmd *cobra.Command, _ []string) error { return m.run(cmd) },
+		RunE:  func(cmd *cobra.Command, _ []string) error { return r.run(cmd) },
 	}
-	storeOperand(cmd, &m.home)
-	secretFlag(cmd, &m.secret)
+	storeOperand(cmd, &r.home)
+	secretFlag(cmd, &r.home.secret)
 	f := cmd.Flags()
-	f.BoolVar(&m.config.New, "new", false, "no IDs were made before")
-	choiceFlag(cmd, &m.trust, "trust", "", "WORD", "promotion (PostgreSQL) or restart (Redis) loses nothing:\nsee randflake help store trust",
+	f.BoolVar(&r.config.New, "new", false, "no IDs were made before")
+	choiceFlag(cmd, &r.trust, "trust", "", "WORD", "promotion (PostgreSQL) or restart (Redis) loses nothing:\nsee randflake help store trust",
 		"promotion", "restart", noTrust)
-	f.BoolVar(&m.ifMissing, "if-missing", false, "do not fail if the space exists")
-	limits := &m.config.Limits
+	f.BoolVar(&r.ifMissing, "if-missing", false, "do not fail if the space exists")
+	limits := &r.config.Limits
 	f.Uint32Var(&limits.Nodes, "nodes", 0, "`NUMBER` of nodes: as many as the layout has worker numbers (default 131072)")
-	f.Var(value{"FIRST-LAST", m.setPart}, "part", "of these nodes, those that this space has: for one of several regions")
+	f.Var(value{"FIRST-LAST", r.setPart}, "part", "of these nodes, those that this space has: for one of several regions")
 	f.DurationVar(&limits.Window, "window", 0, "`DURATION` of leases (default 1m0s)")
 	f.Int64Var(&limits.Ahead, "ahead", 0, "`NUMBER` of windows that may be leased ahead (default 5)")
 	f.DurationVar(&limits.MaxSkew, "max-skew", 0, "`DURATION` by which two clocks may differ (default 1m0s)")
@@ -42,10 +42,10 @@ func (t *tool) storeInitCommand() *cobra.Command {
 	return cmd
 }
 
-// A making makes a space, unless it is there.
-type making struct {
+// An initRequest is what the flags of randflake store init say.
+type initRequest struct {
 	*tool
-	home
+	home      home
 	config    lease.Config
 	trust     string // a word, or ""
 	ifMissing bool
@@ -53,47 +53,48 @@ type making struct {
 }
 
 // setPart reads FIRST-LAST.
-func (m *making) setPart(text string) error {
+func (r *initRequest) setPart(text string) error {
 	var first, last uint32
 	fmt.Sscanf(text, "%d-%d", &first, &last)
 	if text != fmt.Sprintf("%d-%d", first, last) || last < first {
 		return errors.New("want the first and the last node, such as 65536-131071")
 	}
-	m.config.Part = true
-	m.config.Limits.First = first
-	m.last = last
+	r.config.Part = true
+	r.config.Limits.First = first
+	r.last = last
 	return nil
 }
 
-func (m *making) run(cmd *cobra.Command) error {
-	if err := m.settle(cmd); err != nil {
+// run makes the space, unless it is there.
+func (r *initRequest) run(cmd *cobra.Command) error {
+	if err := r.settle(cmd); err != nil {
 		return err
 	}
-	if err := makeDir(m.at); err != nil {
+	if err := makeDir(r.home.at); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(cmd.Context(), storeTimeout)
 	defer cancel()
-	space, err := url.Open(ctx, m.name(), lease.Config{})
+	space, err := url.Open(ctx, r.home.storeName(), lease.Config{})
 	switch {
 	case errors.Is(err, lease.ErrNoSpace):
-		return asUsage(cmd, m.makeSpace(ctx))
+		return asUsage(cmd, r.makeSpace(ctx))
 	case err != nil:
 		return err
 	}
-	if secret, err := m.readSecret(); err == nil {
-		m.config.Check = secret.CheckValue()
+	if secret, err := r.home.readSecret(); err == nil {
+		r.config.Check = secret.CheckValue()
 	}
-	return m.printExisting(space)
+	return r.printExisting(space)
 }
 
 // settle completes what the flags say, and refuses what can't be.
-func (m *making) settle(cmd *cobra.Command) error {
-	ofSnowflakes := m.config.Limits.Nodes > 0 // which have no secret
-	if ofSnowflakes && m.secret.file == "" {
-		m.nodes = m.config.Limits.Nodes
+func (r *initRequest) settle(cmd *cobra.Command) error {
+	ofSnowflakes := r.config.Limits.Nodes > 0 // which have no secret
+	if ofSnowflakes && r.home.secret.file == "" {
+		r.home.nodes = r.config.Limits.Nodes
 	}
-	if err := m.locate(); err != nil {
+	if err := r.home.locate(); err != nil {
 		return err
 	}
 	for _, name := range []string{"nodes", "window", "ahead", "max-skew"} {
@@ -103,39 +104,39 @@ func (m *making) settle(cmd *cobra.Command) error {
 			return wrong(cmd, "--%s %s: want more than 0", name, f.Value)
 		}
 	}
-	if m.implied && ofSnowflakes {
+	if r.home.implied && ofSnowflakes {
 		return wrong(cmd, "STORE is missing: "+
 			"for sortable IDs, randflake new makes the space in the state directory when it is first used")
 	}
-	if m.config.Part {
-		m.config.Limits.Nodes = m.last - m.config.Limits.First + 1
+	if r.config.Part {
+		r.config.Limits.Nodes = r.last - r.config.Limits.First + 1
 	}
-	if m.trust != "" {
-		trust, err := parseTrust(cmd, m.trust, m.at)
+	if r.trust != "" {
+		trust, err := parseTrust(cmd, r.trust, r.home.at)
 		if err != nil {
 			return err
 		}
-		m.config.Trust = trust
+		r.config.Trust = trust
 	}
-	m.config.NoReserve = cmd.Flags().Changed("reserve") && m.config.Limits.Reserve == 0
+	r.config.NoReserve = cmd.Flags().Changed("reserve") && r.config.Limits.Reserve == 0
 	return nil
 }
 
 // makeSpace makes the secret and then the space, and says from when on there are leases.
-func (m *making) makeSpace(ctx context.Context) error {
-	said, err := m.ensureSecret()
+func (r *initRequest) makeSpace(ctx context.Context) error {
+	said, err := r.ensureSecret()
 	if err != nil {
 		return err
 	}
-	space, err := url.Create(ctx, m.name(), m.config)
-	if errors.Is(err, lease.ErrExists) && m.ifMissing { // another process was faster
-		if space, err = url.Open(ctx, m.name(), lease.Config{}); err == nil {
-			return m.printExisting(space)
+	space, err := url.Create(ctx, r.home.storeName(), r.config)
+	if errors.Is(err, lease.ErrExists) && r.ifMissing { // another process was faster
+		if space, err = url.Open(ctx, r.home.storeName(), lease.Config{}); err == nil {
+			return r.printExisting(space)
 		}
 	}
 	switch {
 	case err != nil && said != "":
-		return fmt.Errorf("%w: the new secret is in %s", err, m.secret.file)
+		return fmt.Errorf("%w: the new secret is in %s", err, r.home.secret.file)
 	case err != nil:
 		return err
 	}
@@ -144,7 +145,7 @@ func (m *making) makeSpace(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return m.print("%smade %s: %s\n%s", said, space, beginningOfNew(info), costOfLoss(info.Limits))
+	return r.print("%smade %s: %s\n%s", said, space, beginningOfNew(info), costOfLoss(info.Limits))
 }
 
 // costOfLoss says for how long a loss of data stops all programs, if it does.
@@ -161,18 +162,18 @@ func costOfLoss(limits lease.Limits) string {
 
 // ensureSecret puts the check value of the secret into the configuration. It makes a secret that is
 // missing, if the user says that no IDs were made before. said is what to tell the user, or "".
-func (m *making) ensureSecret() (said string, err error) {
-	if !m.secret.known() {
+func (r *initRequest) ensureSecret() (said string, err error) {
+	if !r.home.secret.known() {
 		return "", nil
 	}
-	secret, err := m.secret.read()
-	if errors.Is(err, fs.ErrNotExist) && m.config.New {
-		secret, said, err = m.makeSecret()
+	secret, err := r.home.secret.read()
+	if errors.Is(err, fs.ErrNotExist) && r.config.New {
+		secret, said, err = r.makeSecret()
 	}
 	switch {
 	case err == nil:
-		m.config.Check = secret.CheckValue()
-	case m.ownSecret && errors.Is(err, fs.ErrNotExist):
+		r.config.Check = secret.CheckValue()
+	case r.home.ownSecret && errors.Is(err, fs.ErrNotExist):
 		// No secret was named: the space is for any.
 	default:
 		return "", err
@@ -181,29 +182,29 @@ func (m *making) ensureSecret() (said string, err error) {
 }
 
 // makeSecret makes the secret, unless another process was faster, and says so.
-func (m *making) makeSecret() (secret randflake.Secret, said string, err error) {
-	err = local.WriteSecret(m.secret.file, randflake.NewSecret())
+func (r *initRequest) makeSecret() (secret randflake.Secret, said string, err error) {
+	err = local.WriteSecret(r.home.secret.file, randflake.NewSecret())
 	if err == nil {
-		said = "made a new secret in " + m.secret.file + "\n"
+		said = "made a new secret in " + r.home.secret.file + "\n"
 	}
 	if err == nil || errors.Is(err, fs.ErrExist) {
-		secret, err = m.secret.read()
+		secret, err = r.home.secret.read()
 	}
 	return secret, said, err
 }
 
 // printExisting says that the space is there already. That is an error without --if-missing.
-func (m *making) printExisting(space *lease.Space) error {
+func (r *initRequest) printExisting(space *lease.Space) error {
 	defer space.Close()
-	if !m.ifMissing {
+	if !r.ifMissing {
 		return fmt.Errorf("%s exists, and a space is never replaced: use it, or name another one", space)
 	}
-	if m.config.Check != [8]byte{} {
-		if err := space.CheckSecret(m.config.Check); err != nil {
+	if r.config.Check != [8]byte{} {
+		if err := space.CheckSecret(r.config.Check); err != nil {
 			return err
 		}
 	}
-	return m.print("%s exists\n", space)
+	return r.print("%s exists\n", space)
 }
 
 // beginningOfNew says from when on leases are granted in a space that was just made.

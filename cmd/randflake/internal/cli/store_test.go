@@ -17,8 +17,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/randflake/randflake/internal/servers"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
+	"github.com/randflake/randflake/internal/test/servers"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/file"
 	"github.com/randflake/randflake/lease/url"
@@ -208,9 +208,8 @@ func TestStores(t *testing.T) {
 		{"convert Ord_jvgoe12ccb8gh", 1, "randflake: invalid ID"},
 	} {
 		r := call(t, "", strings.Fields(step.args)...)
-		if r.code != step.code || !strings.Contains(r.out+r.err, step.want) {
-			t.Errorf("step %d, %s: exit status %d, %s%s, want %d, %q", i, step.args, r.code, r.out, r.err, step.code, step.want)
-		}
+		require.That(t, r.code == step.code && strings.Contains(r.out+r.err, step.want),
+			"step %d, %s: exit status %d, %s%s, want %d, %q", i, step.args, r.code, r.out, r.err, step.code, step.want)
 	}
 }
 
@@ -249,9 +248,8 @@ func TestStoreMoveStopped(t *testing.T) {
 		"store init new --secret-file old/secret --if-missing",
 	} {
 		r := call(t, "", strings.Fields(args)...)
-		if r.code != 1 || !strings.Contains(r.err, "a move to it has not ended") || strings.Contains(r.err, "store init") {
-			t.Errorf("%s: exit status %d, %s", args, r.code, r.err)
-		}
+		require.That(t, r.code == 1 && strings.Contains(r.err, "a move to it has not ended") && !strings.Contains(r.err, "store init"),
+			"%s: exit status %d, %s", args, r.code, r.err)
 	}
 	if r := call(t, "", "store", "move", "old", "new"); r.code != 0 {
 		t.Errorf("moved again: %s", r.err)
@@ -499,8 +497,7 @@ func TestTrust(t *testing.T) {
 			continue
 		}
 		r := call(t, "", strings.Fields(step.args)...)
-		if r.code != step.code || !strings.Contains(r.out+r.err, step.want) {
-			t.Errorf("step %d, %s: exit status %d, %s%s, want %d, %q", i, step.args, r.code, r.out, r.err, step.code, step.want)
-		}
+		require.That(t, r.code == step.code && strings.Contains(r.out+r.err, step.want),
+			"step %d, %s: exit status %d, %s%s, want %d, %q", i, step.args, r.code, r.out, r.err, step.code, step.want)
 	}
 }

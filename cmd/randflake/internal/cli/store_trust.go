@@ -95,7 +95,7 @@ func (t *tool) setTrust(ctx context.Context, space *lease.Space, trust bool, wor
 
 // addTrust says what is trusted, if anything may be.
 func (f *findings) addTrust() {
-	word := trustWord(f.at)
+	word := trustWord(f.home.at)
 	switch {
 	case word == "":
 	case f.info.Trust:

@@ -27,23 +27,24 @@ func (a *audit) tally() tally {
 	var lastMs int64
 	for e := range a.entries.all() {
 		r := a.chosen.read(e)
+		worker, sequence := r.evidence.worker, r.evidence.sequence
 		ms := max(0, r.time.UnixMilli())
 		t.hours[ms/hour]++
 		if ms != lastMs {
 			clear(ends) // where IDs have sequence numbers, they are sorted by time
 			lastMs = ms
 		}
-		if n := ends[r.worker]; n <= r.sequence {
-			t.made += r.sequence + 1 - n
-			ends[r.worker] = r.sequence + 1
+		if n := ends[worker]; n <= sequence {
+			t.made += sequence + 1 - n
+			ends[worker] = sequence + 1
 		}
 		before := last
 		last = e
 		if before.at == 0 || before.id != e.id {
-			t.workers[r.worker] += 0 // one without repeats is there, too
+			t.workers[worker] += 0 // one without repeats is there, too
 			continue
 		}
-		t.workers[r.worker]++
+		t.workers[worker]++
 		t.repeats++
 		if t.repeats <= 5 {
 			t.examples = append(t.examples, [2]entry{before, e})
@@ -56,16 +57,16 @@ func (a *audit) tally() tally {
 func (a *audit) report() error {
 	t := a.tally()
 	w := &strings.Builder{}
-	fmt.Fprintf(w, "IDs      %d, and %d lines of others\n", a.entries.len(), a.odd)
-	if guessed := a.guessed(); guessed != "" {
-		fmt.Fprintf(w, "form     %s\n", guessed)
+	fmt.Fprintf(w, "IDs      %d, and %d lines of others\n", a.entries.len(), a.notIDs)
+	if note := a.in.gosudaNote(); note != "" {
+		fmt.Fprintf(w, "form     %s\n", note)
 	}
 	none := "none that tells its time"
-	if !a.isWide() && a.mayBeRandflake() {
+	if !a.isWide() && a.in.mayBeRandflake() {
 		none += "; Randflake IDs need their secret: --secret-file"
 	}
 	fmt.Fprintf(w, "kind     %s\n", cmp.Or(a.chosen.name, none))
-	isOld := a.chosen.newest.Before(a.now().AddDate(0, -1, 0)) // so that the kind may be wrong
+	isOld := a.chosen.newest.Before(a.in.now().AddDate(0, -1, 0)) // so that the kind may be wrong
 	if isOld && a.runnerUp.name != "" {
 		fmt.Fprintf(w, "or       %s, by which the newest are of %s\n",
 			a.runnerUp.name, a.runnerUp.newest.Format(time.DateOnly))
@@ -79,7 +80,7 @@ func (a *audit) report() error {
 		t.writeBars(w)
 	}
 	isGood := t.repeats == 0 && rounding != isRounded && a.floats == 0
-	if err := a.print("%s", w.String()); err != nil || isGood {
+	if err := a.in.print("%s", w.String()); err != nil || isGood {
 		return err
 	}
 	return errReported
@@ -95,7 +96,7 @@ func (a *audit) writeRounding(w io.Writer, r rounding, repeats int) {
 		fmt.Fprintf(w, "rounded  perhaps, if %s\n", cause)
 	}
 	if a.floats > 0 {
-		fmt.Fprintf(w, "rounded  %d lines as %s: %s\n", a.floats, a.float, cause)
+		fmt.Fprintf(w, "rounded  %d lines as %s: %s\n", a.floats, a.firstFloat, cause)
 	}
 }
 

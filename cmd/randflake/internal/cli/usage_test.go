@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 )
 
 func TestUsageErrors(t *testing.T) {
@@ -23,7 +23,7 @@ func TestUsageErrors(t *testing.T) {
 		{"mint", []string{`unknown command "mint"`, "see randflake --help"}},
 		{"inspct", []string{`unknown command "inspct"`, "is it inspect?"}},
 		{"new -n 9223372036854775808", []string{"want a whole number"}},
-		{"new --format base64", []string{`"base64"`, "want text, json, int, hex, binary, base32"}},
+		{"new --format base64", []string{`"base64"`, "want base32, base58, base62, binary"}},
 		{"new 5", []string{`unexpected argument "5"`, "say -n 5"}},
 		{"new 0", []string{`unexpected argument "0": see`}},
 		{"new --store=", []string{"--store", "not an empty string"}},

@@ -23,7 +23,7 @@ func readUUID(p parsed, now time.Time) []reading {
 		version = 0 // of another variant, which has no versions
 	}
 	if version > 0 {
-		r.fields = []field{number("version", version)}
+		r.fields = []field{numberField("version", version)}
 	}
 	// The fields of 32, 16 and 12 bits that versions 1 and 6 make a time of.
 	first := uint64(binary.BigEndian.Uint32(id[:]))
@@ -31,17 +31,17 @@ func readUUID(p parsed, now time.Time) []reading {
 	third := uint64(binary.BigEndian.Uint16(id[6:]) & 0xfff)
 	switch version {
 	case 1:
-		r.time, r.timeForm = gregorian(third<<48|second<<32|first), milliseconds
+		r.time = gregorian(third<<48 | second<<32 | first)
 	case 6:
-		r.time, r.timeForm = gregorian(first<<28|second<<12|third), milliseconds
+		r.time = gregorian(first<<28 | second<<12 | third)
 	case 7:
-		r.time, r.timeForm = asULID.time, milliseconds
+		r.time = asULID.time
 		return []reading{r}
 	}
 	if asULID.isFuture(now) {
 		return []reading{r}
 	}
-	asULID.fields = append(asULID.fields, field{"if", "a ULID", true})
+	asULID.fields = append(asULID.fields, textField("if", "a ULID"))
 	if r.isFuture(now) {
 		return []reading{asULID}
 	}

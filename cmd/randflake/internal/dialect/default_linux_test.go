@@ -20,8 +20,8 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/internal/servers"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
+	"github.com/randflake/randflake/internal/test/servers"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leasetest"
 )
@@ -252,9 +252,8 @@ func TestDefault(t *testing.T) {
 		require.Equal(t, len(stored), n/8/500*8*500, "IDs are stored")
 		for _, id := range stored {
 			f := m.cipher.Inspect(id)
-			if f.Node != randflake.MaxNode || f.Time.Before(begin.Add(-11*time.Second)) || f.Time.After(time.Now()) {
-				t.Fatalf("%v is %+v", id, f)
-			}
+			require.Must(t, f.Node == randflake.MaxNode && !f.Time.Before(begin.Add(-11*time.Second)) && !f.Time.After(time.Now()),
+				"%v is %+v", id, f)
 		}
 		wantUnique(t, append(app, stored...))
 	})
@@ -334,24 +333,18 @@ func TestDefaultEvent(t *testing.T) {
 		must(t, m.QueryRow("SELECT NEXTVAL(randflake_cursor)").Scan(&place))
 		wantUnique(t, together(func(int) []randflake.ID {
 			ids, err := m.ids("INSERT INTO ids (item) VALUES (1), (2) RETURNING id")
-			if err != nil {
-				t.Errorf("after a start: %v", err)
-			}
+			require.That(t, err == nil, "after a start: %v", err)
 			return ids
 		}))
 		early = place < 1<<17
 	}
-	if !early {
-		t.Error("the event always ran before the first INSERTs")
-	}
+	require.That(t, early, "the event always ran before the first INSERTs")
 
 	for _, stop := range []string{"ALTER EVENT randflake_second DISABLE", "SET GLOBAL event_scheduler = OFF"} {
 		m.do(t, stop)
 		m.do(t, forgetTime)
 		_, err := m.ids("SELECT randflake_next()")
-		if err == nil || !strings.Contains(err.Error(), "is event_scheduler ON, and the event ENABLED?") {
-			t.Errorf("after %s: %v", stop, err)
-		}
+		require.ErrorSays(t, err, "is event_scheduler ON, and the event ENABLED?", "after %s", stop)
 	}
 }
 
@@ -616,9 +609,7 @@ func TestDefaultOwner(t *testing.T) {
 		"SELECT setval('own.randflake_cursor', 1)",
 		"SELECT last_value FROM own.randflake_cursor",
 	} {
-		if _, err := m.Exec(statement); err == nil || !strings.Contains(err.Error(), "permission denied") {
-			t.Errorf("%s: %v", statement, err)
-		}
+		require.Says(t, "permission denied", "%s", statement)(m.Exec(statement))
 	}
 	m.do(t, "RESET ROLE; GRANT ALL ON ALL TABLES IN SCHEMA own TO app; SET ROLE app")
 	var seen int
@@ -667,9 +658,7 @@ func TestTextAgain(t *testing.T) {
 	must(t, err)
 	m.do(t, roleOnce("stranger")+"ALTER FUNCTION randflake_unsigned(bigint) OWNER TO stranger")
 	_, err = m.Exec(Text("postgres"))
-	if err == nil || !strings.Contains(err.Error(), "randflake_unsigned in this schema is of role stranger") {
-		t.Errorf("over a stranger's function: %v", err)
-	}
+	require.ErrorSays(t, err, "randflake_unsigned in this schema is of role stranger", "over a stranger's function")
 }
 
 // TestDefaultLocks: under the lock of nextval there is no setval, and under that of setval no
@@ -701,9 +690,7 @@ func TestDefaultLocks(t *testing.T) {
 			must(t, m.QueryRow("SELECT coalesce(wait_event_type = 'Lock', false) FROM pg_stat_activity WHERE pid = $1", pid).Scan(&waits))
 		}
 		m.do(t, fmt.Sprintf("SELECT pg_cancel_backend(%d)", pid))
-		if err := <-called; err == nil || !strings.Contains(err.Error(), "57014") {
-			t.Errorf("%s: %v, want that the call waited, and was cancelled", hold, err)
-		}
+		require.ErrorSays(t, <-called, "57014", "%s", hold)
 		must(t, tx.Rollback())
 		var locks int
 		_, err = session.ExecContext(t.Context(), "BEGIN; SELECT randflake_next(); SAVEPOINT before_a_failure")

@@ -15,9 +15,9 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/internal/idtext"
-	"github.com/randflake/randflake/internal/servers"
-	"github.com/randflake/randflake/internal/testing/idtest"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/idtest"
+	"github.com/randflake/randflake/internal/test/require"
+	"github.com/randflake/randflake/internal/test/servers"
 )
 
 var (
@@ -142,9 +142,8 @@ func testText(t *testing.T, db *sql.DB, textQueries, idQueries []string) {
 			var id randflake.ID
 			want, wantErr := randflake.Parse(withoutPrefix(text))
 			err := db.QueryRow(query, text).Scan(&id)
-			if (err != nil) != (wantErr != nil) || id != want || looks.FindString(fmt.Sprint(err)) != looks.FindString(fmt.Sprint(wantErr)) {
-				t.Errorf("%q is %d, %v; the library says %d, %v", text, int64(id), err, int64(want), wantErr)
-			}
+			require.That(t, (err != nil) == (wantErr != nil) && id == want && looks.FindString(fmt.Sprint(err)) == looks.FindString(fmt.Sprint(wantErr)),
+				"%q is %d, %v; the library says %d, %v", text, int64(id), err, int64(want), wantErr)
 		}
 		var null sql.Null[randflake.ID]
 		if err := db.QueryRow(query, nil).Scan(&null); err != nil || null.Valid {

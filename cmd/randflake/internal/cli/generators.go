@@ -11,42 +11,73 @@ import (
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/snowflake"
+	"github.com/randflake/randflake/ulid"
 )
 
 // mostNodes is how many nodes the command leases at most: they make 537 million IDs a second.
 const mostNodes = 4096
 
 // mintRandflakes writes IDs of as many nodes as make them within a second, if the space has them.
-func (o *order) mintRandflakes(ctx context.Context, f format[randflake.ID]) error {
-	if err := o.firstUse(o.tool); err != nil {
+func (r *newRequest) mintRandflakes(ctx context.Context, f format[randflake.ID]) error {
+	if err := r.home.firstUse(r.tool); err != nil {
 		return err
 	}
-	secret, err := o.readSecret()
+	secret, err := r.home.readSecret()
 	if err != nil {
 		return err
 	}
 	const perNode = randflake.MaxSequence + 1 // IDs in a second
-	nodes := min((o.n-1)/perNode+1, mostNodes)
+	nodes := min((r.n-1)/perNode+1, mostNodes)
 	keep := func(ctx context.Context, space lease.Source, options ...lease.Option) (
 		*lease.Keeper[*randflake.Generator], error) {
 		return lease.Keep(ctx, space, secret, options...)
 	}
-	return mintLeased(ctx, o, f, int(nodes), runtime.GOMAXPROCS(0), keep)
+	return mintLeased(ctx, r, f, int(nodes), runtime.GOMAXPROCS(0), keep)
 }
 
 // mintSnowflakes writes IDs of one worker number, so that they are in order.
-func (o *order) mintSnowflakes(ctx context.Context, f format[snowflake.ID]) error {
-	if err := o.checkLifetime(o.layout, time.Now()); err != nil {
+func (r *newRequest) mintSnowflakes(ctx context.Context, f format[snowflake.ID]) error {
+	if err := r.checkLifetime(r.layout, time.Now()); err != nil {
 		return err
 	}
-	if err := o.firstUse(o.tool); err != nil {
+	if err := r.home.firstUse(r.tool); err != nil {
 		return err
 	}
 	keep := func(ctx context.Context, space lease.Source, options ...lease.Option) (
 		*lease.Keeper[*snowflake.Generator], error) {
-		return snowflake.Keep(ctx, space, o.layout, snowflake.Leasing(options...))
+		return snowflake.Keep(ctx, space, r.layout, snowflake.Leasing(options...))
 	}
-	return mintLeased(ctx, o, f, 1, 1, keep)
+	return mintLeased(ctx, r, f, 1, 1, keep)
+}
+
+// checkLifetime returns an error if a layout has ended, and prints a note if it ends within five
+// years.
+func (t *tool) checkLifetime(layout *snowflake.Layout, now time.Time) error {
+	end := layout.Expires()
+	ended := !now.Before(end)
+	endsSoon := !now.AddDate(5, 0, 0).Before(end)
+	switch {
+	case ended:
+		return fmt.Errorf("layout %s ended at %s: want another layout", layout.Name(), end.Format(time.RFC3339))
+	case endsSoon:
+		t.note(fmt.Sprintf("layout %s ends at %s: want another layout for something new",
+			layout.Name(), end.Format(time.RFC3339)))
+	}
+	return nil
+}
+
+// mintULIDs writes ULIDs in order. They need no lease.
+func (r *newRequest) mintULIDs(ctx context.Context, f format[ulid.ID]) error {
+	options := []ulid.Option{ulid.Strict()}
+	if r.format == "uuid" { // not only the form: a UUID that tells a time has some bits that say so
+		options = append(options, ulid.Version7())
+	}
+	generator, err := ulid.New(options...)
+	if err != nil {
+		return err
+	}
+	fill := func(_ context.Context, ids []ulid.ID) (int, error) { return generator.Fill(ids) }
+	return newMinter(r.n, 1, f, fill).mint(ctx, r.tool)
 }
 
 // A generator makes IDs of some kind under leases.
@@ -62,8 +93,8 @@ type keeping[G lease.Generator] func(
 // mintLeased writes the IDs of a generator that has leases of so many nodes, by as many goroutines
 // as workers at most.
 func mintLeased[ID any, G generator[ID]](
-	ctx context.Context, o *order, f format[ID], nodes, workers int, keep keeping[G]) error {
-	space, err := o.openSpace(ctx)
+	ctx context.Context, r *newRequest, f format[ID], nodes, workers int, keep keeping[G]) error {
+	space, err := r.home.openSpace(ctx)
 	if err != nil {
 		return err
 	}
@@ -73,7 +104,7 @@ func mintLeased[ID any, G generator[ID]](
 		return err
 	}
 	defer keeper.Close()
-	return newMinter(o.n, workers, f, filling(keeper)).mint(ctx, o.tool)
+	return newMinter(r.n, workers, f, filling(keeper)).mint(ctx, r.tool)
 }
 
 // keepSome keeps a generator in leases of that many nodes, or else of half as many, and so on, if
@@ -92,11 +123,15 @@ func keepSome[G lease.Generator](
 	}
 }
 
+// leasePause is between two attempts of a filler that waits for a lease.
+const leasePause = 100 * time.Millisecond
+
 // filling returns a filler that waits where waiting helps. It also waits for a lease, up to
 // storeTimeout, as all may have ended after a long failure of the store or a sleep of the process.
 func filling[ID any, G generator[ID]](keeper *lease.Keeper[G]) filler[ID] {
 	return func(ctx context.Context, ids []ID) (n int, err error) {
-		for end := time.Now().Add(storeTimeout); ; {
+		end := time.Now().Add(storeTimeout)
+		for {
 			more, err := keeper.Generator().FillWait(ctx, ids[n:])
 			n += more
 			if !errors.Is(err, randflake.ErrLeaseEnded) {
@@ -112,7 +147,7 @@ func filling[ID any, G generator[ID]](keeper *lease.Keeper[G]) filler[ID] {
 				return n, err
 			}
 			select {
-			case <-time.After(100 * time.Millisecond):
+			case <-time.After(leasePause):
 			case <-ctx.Done():
 				return n, context.Cause(ctx)
 			}

@@ -3,7 +3,7 @@
 # for those that another run of these logs includes, the whole output of what failed, and how many each target had. Fails if one of
 # TARGETS, targets of make in one argument, has no log, or a log without a test, unless it left a note instead; and if a test of REQUIRED,
 # such as lab/prove.TestKernels, ran in no log whole.
-# usage: internal/summary.sh DIR TARGETS [REQUIRED...]
+# usage: internal/tools/summary.sh DIR TARGETS [REQUIRED...]
 set -eu
 gotestsum=$PWD/bin/gotestsum
 cd "$1"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs what targets of make need beyond Go, git and make, where it is missing: on Debian, as root.
-# usage: internal/install.sh servers|tools|languages
+# usage: internal/tools/install.sh servers|tools|languages
 set -eu
 missing='' packages=''
 # Whether a Python imports modules, and what to install if not.

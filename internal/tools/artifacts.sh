@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes the files of a release in DIR, with their checksums: both commands for each platform, and the packages of the clients.
-# usage: internal/artifacts.sh v0.1.0 DIR [PLATFORM...]
+# usage: internal/tools/artifacts.sh v0.1.0 DIR [PLATFORM...]
 set -euo pipefail
 version=$1
 own=github.com/randflake/randflake
@@ -9,7 +9,7 @@ mkdir -p "$2"
 dir=$(cd "$2" && pwd)
 shift 2
 [ $# -gt 0 ] || set -- linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 
 for platform in "$@"; do
 	export GOOS=${platform%/*} GOARCH=${platform#*/} CGO_ENABLED=0

@@ -2,7 +2,7 @@
 # Rehearses a release of HEAD, as its users will meet it: with empty caches, and a proxy of files that has the tagged modules, it does in
 # empty folders what the pages say. The go command's usual proxy has the modules of others. HELM, in the environment, is a helm.
 set -euo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 own=github.com/randflake/randflake
 version=v0.1.0
 if newest=$(grep -m 1 -oE '^## v[0-9]+\.[0-9]+\.[0-9]+' CHANGELOG.md); then
@@ -62,7 +62,7 @@ git config user.email rehearsal@example.com
 sed -i 's/^## Unreleased$/&\n\nA rehearsal./' CHANGELOG.md # right after a release it has nothing there
 git add -A
 git commit -qm "What is released"
-internal/release.sh "$version" >"$work/todo"
+internal/tools/release.sh "$version" >"$work/todo"
 git commit -qam "Release $version"
 git init -q --bare "$work/origin"
 git remote add origin "$work/origin"
@@ -155,7 +155,7 @@ for program in randflaked randflake; do
 done
 
 step "the files"
-env -u GOWORK -u GOFLAGS GOFLAGS="-modcacherw -buildvcs=false" internal/artifacts.sh "$version" "$work/files" "$(go env GOOS)/$(go env GOARCH)" 2>/dev/null
+env -u GOWORK -u GOFLAGS GOFLAGS="-modcacherw -buildvcs=false" internal/tools/artifacts.sh "$version" "$work/files" "$(go env GOOS)/$(go env GOARCH)" 2>/dev/null
 cd "$work/files"
 sha256sum --quiet --check checksums.txt
 for program in randflaked randflake; do

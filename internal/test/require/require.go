@@ -92,3 +92,21 @@ func ErrorIs(t testing.TB, err, want error, format string, args ...any) {
 	t.Helper()
 	That(t, errors.Is(err, want), "%s: error %v, want %v", fmt.Sprintf(format, args...), err, want)
 }
+
+// Says checks what a call returns: an error with this text. A format says which call it is:
+//
+//	require.Says(t, "want 0 to 1023", "node %d", node)(snowflake.NewNode(node))
+func Says(t testing.TB, text, format string, args ...any) func(any, error) {
+	return func(_ any, err error) {
+		t.Helper()
+		ErrorSays(t, err, text, format, args...)
+	}
+}
+
+// ErrorSays checks the text of an error, of a call that returns nothing else. A format says which call it is.
+func ErrorSays(t testing.TB, err error, text, format string, args ...any) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), text) {
+		t.Errorf("%s: error %v, want %q in it", fmt.Sprintf(format, args...), err, text)
+	}
+}

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Prepares a release in this checkout, and publishes nothing: internal/release.sh v0.1.0. All modules, clients and the chart get the same
+# Prepares a release in this checkout, and publishes nothing: internal/tools/release.sh v0.1.0. All modules, clients and the chart get the same
 # version: every go.mod requires it of the others, the pages say how to get it, and the changelog's unreleased part gets a heading. It
 # prints the commands that are left. Before it changes anything it refuses a checkout with other changes, and a version that is not new.
 set -euo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 version=${1:-}
 own=github.com/randflake/randflake
 fail() { echo "release.sh: $*" >&2; exit 1; }

@@ -45,6 +45,14 @@ func bind[T any](to *T, text string) error {
 	return any(to).(encoding.TextUnmarshaler).UnmarshalText([]byte(text))
 }
 
+// redis reads what redigo got.
+func redis[T any](to *T, text string) error {
+	if scanner, ok := any(to).(interface{ RedisScan(src any) error }); ok {
+		return errors.Join(scanner.RedisScan([]byte(text)), scanner.RedisScan(nil))
+	}
+	return any(to).(encoding.TextUnmarshaler).UnmarshalText([]byte(text))
+}
+
 type record[T comparable] struct {
 	ID, None *T
 	Zero     T         `json:",omitzero" xml:"-"`
@@ -89,6 +97,7 @@ func (f Forms[T]) Test(t *testing.T) {
 		id := kept
 		refused(text, id, any(&id).(encoding.TextUnmarshaler).UnmarshalText([]byte(text)))
 		refused(text, id, any(&id).(parameter).UnmarshalParam(text))
+		refused(text, id, redis(&id, text))
 		refused(text, id, bind(&id, text))
 		data, _ := json.Marshal(text)
 		refused(data, id, json.Unmarshal(data, &id))
@@ -155,6 +164,7 @@ func (f Forms[T]) testID(t *testing.T, id T, text string) {
 		"bytes":  func(to *T) error { return any(to).(encoding.TextUnmarshaler).UnmarshalText([]byte(text)) },
 		"param":  func(to *T) error { return any(to).(parameter).UnmarshalParam(text) },
 		"bind":   func(to *T) error { return bind(to, text) },
+		"redis":  func(to *T) error { return redis(to, text) },
 		"quoted": func(to *T) error { return unmarshalJSON(` "`+text+`" `, to) },
 		"JSON": func(to *T) error {
 			back := record[T]{None: to}

@@ -1,0 +1,104 @@
+package lease
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+)
+
+// announceCounters puts the counters of the old space beside the announcement, as counters that wait.
+// So if one can't be read, or the store has no room for them, that shows before the old space is
+// retired.
+func (mv *move) announceCounters(ctx context.Context, uid string) error {
+	seen, err := mv.to.read(ctx, leasesRecord)
+	if err != nil {
+		return err
+	}
+	if !seen.announces(uid) { // the space was made, or the third step says what came in its place
+		return nil
+	}
+	return mv.old.eachCounter(ctx, func(c Counter) error {
+		value, err := c.encode() // with a term of the old space, so it waits
+		if err != nil {
+			return err
+		}
+		absent := &snapshot{record: counterRecord(c.Name), rawMeta: seen.rawMeta}
+		_, err = mv.to.swap(ctx, absent, Entry{absent.record.name, value})
+		return err // whether swapped or not: an earlier call may have put one, and copyCounter replaces that
+	})
+}
+
+// copyCounters puts the counters of the retired space into the announced one, as long as the
+// announcement is that of seen.
+func (mv *move) copyCounters(ctx context.Context, seen *snapshot) error {
+	return mv.old.eachCounter(ctx, func(c Counter) error {
+		if err := mv.copyCounter(ctx, c, seen); err != nil {
+			return fmt.Errorf("counter %s: %w", c.Name, err)
+		}
+		return nil
+	})
+}
+
+// copyCounter puts a counter of the retired space into the announced one, in place of what an earlier
+// attempt has put: since then the old space may have lost its retirement, and given numbers. If another
+// process has just made the new space, copyCounter changes nothing, and makeNew finds that out.
+func (mv *move) copyCounter(ctx context.Context, c Counter, seen *snapshot) error {
+	waiting, err := c.encode() // is there unless the counter was changed since announceCounters
+	if err != nil {
+		return err
+	}
+	attempts := mv.to.attempts(counterRecord(c.Name))
+	attempts.latest = &snapshot{record: attempts.record, rawMeta: seen.rawMeta, value: waiting}
+	for {
+		there, err := attempts.next(ctx)
+		if err != nil {
+			return err
+		}
+		if there.meta != nil {
+			return nil
+		}
+		if !bytes.Equal(there.rawMeta, seen.rawMeta) {
+			return fmt.Errorf("%w: %s: another move has begun: try again", ErrUnknown, mv.to)
+		}
+		value, err := mv.retiredCounter(ctx, c.Name, seen.announced.UID)
+		if err != nil {
+			return err
+		}
+		after, err := mv.to.swap(ctx, there, Entry{there.record.name, value})
+		if err != nil {
+			return err
+		}
+		if err := after.doubtError(seen.announced.Trust); err != nil {
+			return err
+		}
+		if after.Swapped {
+			return nil
+		}
+		attempts.overtaken(after)
+	}
+}
+
+// retiredCounter returns the value of a counter of the old space for the new one, which has that UID.
+// It reads the counter together with the retirement, as a counter of a retired space does not grow. If the
+// counter waits for a person after a loss of data, it waits in the new space too.
+func (mv *move) retiredCounter(ctx context.Context, name, uid string) ([]byte, error) {
+	seen, err := mv.old.read(ctx, counterRecord(name))
+	if err != nil {
+		return nil, err
+	}
+	if loss := seen.loss(); loss != "" {
+		return nil, fmt.Errorf("%w: %s: data was lost meanwhile: %s: try again", ErrUnknown, mv.old, loss)
+	}
+	if seen.meta.Successor != uid {
+		return nil, fmt.Errorf("%w: %s: another move of it has begun: try again", ErrUnknown, mv.old)
+	}
+	c, err := decodeCounter(name, seen.value, seen.meta.Term)
+	if err != nil {
+		return nil, err
+	}
+	c.Term = uid // the first term of the new space
+	if c.Lost {
+		c.Term = ""
+	}
+	return c.encode()
+}

@@ -1,0 +1,101 @@
+package lease
+
+import (
+	"context"
+	"fmt"
+	"slices"
+)
+
+// A retirement says that a space is retired, and for which one. The zero retirement is that of a
+// space in use.
+type retirement struct {
+	Retired   bool   `json:"retired,omitempty"`   // nothing is granted any more
+	Successor string `json:"successor,omitempty"` // the UID of the space that takes its place, or ""
+	MovedTo   string `json:"movedTo,omitempty"`   // where that is, for people
+}
+
+// Retire ends a space: nothing is granted any more, neither leases nor numbers of counters. Leases
+// that were granted stay in force. Only an older copy of the data would undo it.
+func (s *Space) Retire(ctx context.Context) error {
+	_, err := s.retire(ctx, retirement{Retired: true}, nil)
+	return err
+}
+
+// retire puts a retirement, and returns a snapshot in which it is there. One for another successor is
+// replaced if that was abandoned.
+func (s *Space) retire(ctx context.Context, as retirement, abandoned []string) (*snapshot, error) {
+	attempts := s.attempts(leasesRecord)
+	for {
+		seen, err := attempts.next(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if seen.meta == nil {
+			return nil, fmt.Errorf("%w: %s", ErrNoSpace, s)
+		}
+		m := *seen.meta
+		loss := seen.loss()
+		switch {
+		case loss != "":
+			err = s.noteLoss(ctx, seen, loss)
+		case m.Retired && (as.Successor == "" || as.Successor == m.Successor):
+			s.rememberRetired(m.retirement)
+			return seen, nil
+		case m.Successor != "" && !slices.Contains(abandoned, m.Successor):
+			return nil, s.moveError(&m)
+		default:
+			m.retirement = as
+			err = s.putRetired(ctx, seen, &m) // the next attempt sees that
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+func (s *Space) putRetired(ctx context.Context, seen *snapshot, m *meta) error {
+	if err := seen.unfit(m); err != nil {
+		return err
+	}
+	_, err := s.putMeta(ctx, seen, m, nil)
+	return err
+}
+
+// forgetSuccessor makes a space that is retired for one that was abandoned a retired one without a
+// successor.
+func (s *Space) forgetSuccessor(ctx context.Context, uid string) error {
+	attempts := s.attempts(leasesRecord)
+	for {
+		seen, err := attempts.next(ctx)
+		if err != nil {
+			return err
+		}
+		unchanged := seen.meta != nil && seen.meta.Retired && seen.meta.Successor == uid
+		if !unchanged {
+			return nil
+		}
+		m := *seen.meta
+		m.retirement = retirement{Retired: true}
+		if _, err := s.putMeta(ctx, seen, &m, nil); err != nil { // the next attempt sees that
+			return err
+		}
+	}
+}
+
+// retiredError is the error for one who would use a retired space.
+func (s *Space) retiredError(m *meta) error {
+	if m.Successor == "" {
+		return s.moveError(m)
+	}
+	return fmt.Errorf("%w: %s: use the space that took its place: %s", ErrRetired, s, m.MovedTo)
+}
+
+// moveError is the error for one who would move a retired space to a place where it can't go.
+func (s *Space) moveError(m *meta) error {
+	if m.Successor == "" {
+		return fmt.Errorf("%w: %s: no space took its place: move it to a store or a name where there is none", ErrRetired, s)
+	}
+	return fmt.Errorf("%w: %s: for %s: move it there, which goes on or says why it can't; if the data there were lost, "+
+		"make a new space, not for new IDs, with the limits that this one has, and set its counters",
+		ErrRetired, s, m.MovedTo)
+}

@@ -1,0 +1,126 @@
+package lease
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/randflake/randflake"
+)
+
+// takeWanted takes leases for the windows that are wanted, the present one first. Each turn of its
+// loop asks for some of them. All of these get an outcome, unless the turn ends the loop, or the
+// machine was copied meanwhile.
+//
+// It returns why a take failed, unless the windows were put off. It also returns an error if even the
+// next window is too far ahead.
+func (l *loop) takeWanted(ctx context.Context) error {
+	now := l.now() // for all turns: if they last until another window is present, step says errLate
+	present := l.limits.WindowOf(now)
+	if l.noticeCopy() {
+		l.drop()
+	}
+	l.plan.Expire(now)
+	if l.plan.IsLeased(present) && l.lacksLease() {
+		// The clock was set back. By then the generator had gone on to a later second, perhaps of a
+		// later lease, and does not return to this one. Take another lease.
+		l.plan.AskAgain(present)
+	}
+
+	for {
+		first, last, found := l.plan.Wanted(now)
+		if !found {
+			return nil
+		}
+		leases, err := l.take(ctx, first, last)
+		if l.noticeCopy() { // after the take: if the machine was copied during it, these are the original's
+			l.drop()
+			continue // all windows are wanted again
+		}
+		for _, lease := range leases {
+			l.add(lease)
+		}
+		wait, isWait := errors.AsType[*WaitError](err)
+		isAhead := errors.Is(err, ErrAhead) // which is a WaitError, too
+		switch {
+		case err == nil: // there was a lease of each window, and add noted the outcomes
+		case isAhead && l.plan.IsAsked(present+1):
+			return nil // the source grants fewer windows ahead than its limits say: a later step asks again
+		case isAhead:
+			return err // not even the next window: the source's clock may be behind this one
+		case isWait:
+			l.plan.NotePutOff(first, last, l.now(), wait.Until, err)
+		default:
+			return err
+		}
+	}
+}
+
+// noticeCopy reports whether this machine became a copy of another one since the last call.
+func (l *loop) noticeCopy() bool { return l.machine.Renew() }
+
+// lacksLease reports whether the generator has no lease for the present second.
+func (l *loop) lacksLease() bool {
+	err := l.queue.Ready()
+	return errors.Is(err, randflake.ErrLeaseNotStarted) ||
+		errors.Is(err, randflake.ErrLeaseEnded) ||
+		errors.Is(err, randflake.ErrClockBackward)
+}
+
+// take takes leases in one call, and bounds how long that lasts. It also checks that the answer is as
+// Source says, as services in front of a space are written by others too.
+func (l *loop) take(ctx context.Context, first, last int64) ([]randflake.Lease, error) {
+	limit := longestTake
+	if l.isUrgent() {
+		limit = urgentTake
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	nodes := l.settings.nodes
+	leases, err := l.source.Take(ctx, first, last, nodes)
+	if broken := checkLeases(l.source, leases, first, last, nodes); broken != nil {
+		leases, err = nil, broken
+	}
+	windows := last - first + 1
+	if err == nil && int64(len(leases)) < windows {
+		err = fmt.Errorf("lease: %s granted %d of %d windows, and did not say why", l.source, len(leases), windows)
+	}
+	if err != nil {
+		l.change(func(s *Status) { s.Failed++ })
+	}
+	return leases, err
+}
+
+// add gives the generator a lease. If the generator can't use it, such as one of a node that is no
+// worker of its layout, the window is given up.
+func (l *loop) add(lease randflake.Lease) {
+	err := l.queue.Add(lease)
+	if err != nil {
+		l.plan.NoteGivenUp(l.limits.WindowOf(lease.Start), err)
+		return
+	}
+	l.noteLease(lease)
+}
+
+// noteLease notes a lease that the generator has, in the plan, the status and the log: at the level of
+// Debug, as there are many, but for the first one.
+func (l *loop) noteLease(lease randflake.Lease) {
+	level := slog.LevelDebug
+	if l.status.Taken == 0 {
+		level = slog.LevelInfo
+	}
+	l.plan.NoteLeased(l.limits.WindowOf(lease.Start))
+	l.change(func(s *Status) { s.Taken++ })
+	l.settings.logger.Log(context.Background(), level, "randflake: leased",
+		"first_node", lease.FirstNode, "last_node", lease.LastNode,
+		"start", lease.Start, "end", lease.End, "label", l.settings.label)
+}
+
+// drop gives up what was leased before this machine became a copy of another one: it is the
+// original's.
+func (l *loop) drop() {
+	l.plan.AskAllAgain()
+	l.queue.Drop()
+	l.reportCopy()
+}
