@@ -25,7 +25,7 @@ STATICCHECK = $(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 TEST = $(CURDIR)/bin/gotestsum --format pkgname --hide-summary=$(or $(HIDDEN),skipped) --jsonfile $$(mktemp $(LOGS)/$@-XXXXXX.json) -- -vet=off -count=1 -timeout 30m
 
 # What depends on word size, byte order or architecture; where goroutines meet; platforms that no test runs on, and arm64's assembly.
-PORTABLE   = . ./compat ./compat/sparx64 ./compat/v2 ./lease ./lease/file ./counter ./counter/numbers/ff1 ./link ./mask ./ulid ./ulid/objectkey
+PORTABLE   = . ./compat ./compat/sparx64 ./compat/v2 ./lease ./lease/file ./counter ./internal/ff1 ./link ./mask ./ulid ./ulid/objectkey
 CONCURRENT = . ./compat/bwmarrin ./compat/sonyflake ./counter ./lease ./lease/file ./lease/local ./counter/numbers ./snowflake ./ulid ./internal/coarse ./internal/queue
 PLATFORMS  = linux/arm64 darwin/arm64 windows/amd64 freebsd/amd64 js/wasm
 # CPUs that this machine is not: without AVX-512, without AVX2, without SVE, and with SVE2 of 128, 256 and 512 bits.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/counter/numbers/ff1"
+	"github.com/randflake/randflake/internal/ff1"
 	"github.com/randflake/randflake/internal/hidden"
 	"github.com/randflake/randflake/ulid"
 )

@@ -26,12 +26,9 @@ var (
 	// rollback would then leave a gap.
 	ErrNoTransaction = errors.New("gapless: not within a transaction")
 
-	// ErrInvalidName says that a name is invalid. A valid name has 1 to 50 characters of a-z, 0-9,
-	// / - _ and ., and begins and ends with a letter or digit.
-	ErrInvalidName = errors.New("gapless: invalid name")
-
-	// ErrInvalidRange says that a range of numbers is empty, or begins below zero.
-	ErrInvalidRange = errors.New("gapless: invalid range")
+	// ErrInvalid says that an argument can't be right: a name that has other than 1 to 50 characters of
+	// a-z, 0-9, "/", "-", "_" and ".", or a range of numbers that is empty or begins below zero.
+	ErrInvalid = errors.New("gapless: invalid")
 )
 
 // A Tx takes numbers within a transaction; see [Postgres], [Pgx] and [MySQL]. It is safe for
@@ -107,7 +104,7 @@ func (tx Tx) NextN(ctx context.Context, name string, n int) (first int64, err er
 		return 0, err
 	}
 	if n < 1 {
-		return 0, fmt.Errorf("%w: take from %q: %d numbers: want at least 1", ErrInvalidRange, name, n)
+		return 0, fmt.Errorf("%w: take from %q: %d numbers: want at least 1", ErrInvalid, name, n)
 	}
 	taken, last, err := tx.in.take(ctx, name, int64(n))
 	switch {
@@ -167,7 +164,7 @@ func (tx Tx) List(ctx context.Context, prefix string) iter.Seq2[Info, error] {
 	return func(yield func(Info, error) bool) {
 		if !validPrefix.MatchString(prefix) {
 			yield(Info{}, fmt.Errorf("%w: prefix %.60q: want up to 50 characters of / - _ . a-z and 0-9",
-				ErrInvalidName, prefix))
+				ErrInvalid, prefix))
 			return
 		}
 		after := ""
@@ -201,7 +198,7 @@ func checkRange(name string, first, last int64) error {
 	}
 	if first < 0 || last < first {
 		return fmt.Errorf("%w: create %q: %d to %d: want 0 <= first <= last",
-			ErrInvalidRange, name, first, last)
+			ErrInvalid, name, first, last)
 	}
 	return nil
 }
@@ -210,7 +207,7 @@ func checkName(name string) error {
 	if !validName.MatchString(name) {
 		return fmt.Errorf("%w: %.60q: "+
 			"want 1 to 50 of a-z 0-9 / - _ . with a letter or digit first and last",
-			ErrInvalidName, name)
+			ErrInvalid, name)
 	}
 	return nil
 }

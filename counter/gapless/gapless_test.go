@@ -37,21 +37,21 @@ func Example() {
 func TestInvalid(t *testing.T) {
 	var tx gapless.Tx
 	for _, name := range []string{"", "A", "-a", "a/", "a'b", `a\`, "a b", "ä", "a\n", strings.Repeat("a", 51)} {
-		require.Refuses(t, gapless.ErrInvalidName, "Next(%q)", name)(tx.Next(t.Context(), name))
-		require.ErrorIs(t, tx.Create(t.Context(), name, 1, 2), gapless.ErrInvalidName, "Create(%q)", name)
-		require.Refuses(t, gapless.ErrInvalidName, "NextOrCreate(%q)", name)(tx.NextOrCreate(t.Context(), name, 1, 2))
-		require.Refuses(t, gapless.ErrInvalidName, "Peek(%q)", name)(tx.Peek(t.Context(), name))
+		require.Refuses(t, gapless.ErrInvalid, "Next(%q)", name)(tx.Next(t.Context(), name))
+		require.ErrorIs(t, tx.Create(t.Context(), name, 1, 2), gapless.ErrInvalid, "Create(%q)", name)
+		require.Refuses(t, gapless.ErrInvalid, "NextOrCreate(%q)", name)(tx.NextOrCreate(t.Context(), name, 1, 2))
+		require.Refuses(t, gapless.ErrInvalid, "Peek(%q)", name)(tx.Peek(t.Context(), name))
 	}
 	var listed []error
 	for _, err := range tx.List(t.Context(), "a'") {
 		listed = append(listed, err)
 	}
-	require.That(t, len(listed) == 1 && errors.Is(listed[0], gapless.ErrInvalidName),
-		"List: %v, want ErrInvalidName", listed)
+	require.That(t, len(listed) == 1 && errors.Is(listed[0], gapless.ErrInvalid),
+		"List: %v, want ErrInvalid", listed)
 	for _, limits := range [][2]int64{{-1, 5}, {5, 4}, {math.MinInt64, math.MaxInt64}} {
-		require.ErrorIs(t, tx.Create(t.Context(), "a", limits[0], limits[1]), gapless.ErrInvalidRange, "Create(%d)", limits)
+		require.ErrorIs(t, tx.Create(t.Context(), "a", limits[0], limits[1]), gapless.ErrInvalid, "Create(%d)", limits)
 	}
 	for _, n := range []int{0, -1, math.MinInt} {
-		require.Refuses(t, gapless.ErrInvalidRange, "NextN(%d)", n)(tx.NextN(t.Context(), "a", n))
+		require.Refuses(t, gapless.ErrInvalid, "NextN(%d)", n)(tx.NextN(t.Context(), "a", n))
 	}
 }

@@ -51,7 +51,7 @@
 //
 // # Encrypted numbers
 //
-// [Encrypted] encrypts the number within its width, by FF1 (package ff1): ORD-20261123-000001
+// [Encrypted] encrypts the number within its width, by FF1 of NIST SP 800-38G: ORD-20261123-000001
 // becomes ORD-20261123-961689, and Parse gives 1 back. Every period has a permutation of its own.
 // Two texts don't reveal how many numbers were made between them, nor the largest of many how many
 // there are. The date is still visible. Encryption hides; it does not authenticate: see

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/randflake/randflake/counter/numbers/ff1"
+	"github.com/randflake/randflake/internal/ff1"
 )
 
 // A Number is one number of a series. Numbers of one format are equal if their texts are. The zero
@@ -45,9 +45,8 @@ const longestPattern = 1000 // bytes
 
 // NewFormat returns the format of the numbers called name. A name has up to 57 lower-case letters,
 // digits, and "/", "-", "_" and "." between them, as that of a counter. A pattern is as the package
-// documentation describes, and has up to 1,000 bytes. The error wraps [ErrInvalidPattern] or
-// randflake.ErrInvalidOption. If the width is too small for encryption, it also wraps
-// [ff1.ErrInvalidDomain].
+// documentation describes, and has up to 1,000 bytes. The error wraps [ErrInvalidPattern], as where
+// the width is too small for encryption, or randflake.ErrInvalidOption.
 func NewFormat(name, pattern string, options ...Option) (*Format, error) {
 	if !seriesName.MatchString(name) {
 		return nil, fmt.Errorf("%w: name %.80q: "+

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/counter/numbers/ff1"
+	"github.com/randflake/randflake/internal/ff1"
 	"github.com/randflake/randflake/internal/test/require"
 )
 

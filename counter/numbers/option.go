@@ -56,7 +56,7 @@ func WithLocation(zone *time.Location) Option {
 
 // Encrypted encrypts the numbers in texts, as the package documentation describes. The key is
 // derived from secret for this package alone; name and period are the tweak. The width of the number
-// must leave room for a million numbers: see package ff1.
+// must leave room for a million numbers.
 func Encrypted(secret randflake.Secret) Option {
 	return Option{func(s *settings) error {
 		if secret.IsZero() {

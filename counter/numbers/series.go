@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/randflake/randflake/counter"
-	"github.com/randflake/randflake/counter/numbers/ff1"
 	"github.com/randflake/randflake/internal/coarse"
+	"github.com/randflake/randflake/internal/ff1"
 	"github.com/randflake/randflake/lease"
 )
 

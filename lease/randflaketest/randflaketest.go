@@ -41,8 +41,8 @@ func (c *Clock) Set(now time.Time) {
 // Advance moves the clock by d, which may be negative.
 func (c *Clock) Advance(d time.Duration) { c.Set(c.Now().Add(d)) }
 
-// Secret returns the secret of all IDs that this package makes.
-func Secret() randflake.Secret {
+// secret returns the secret of all IDs that this package makes.
+func secret() randflake.Secret {
 	secret, err := randflake.SecretFromBytes([]byte("for tests, only!"))
 	if err != nil {
 		panic(err)
@@ -56,7 +56,7 @@ func Secret() randflake.Secret {
 func New(t testing.TB, clock *Clock) *randflake.Generator {
 	t.Helper()
 	lease := randflake.Lease{Start: newYear(2025), End: newYear(2058)}
-	generator, err := randflake.New(Secret(), lease, randflake.WithClock(clock.Now), randflake.Strict())
+	generator, err := randflake.New(secret(), lease, randflake.WithClock(clock.Now), randflake.Strict())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func Keep(t testing.TB, clock *Clock, options ...lease.Option) *lease.Keeper[*ra
 	options = append([]lease.Option{
 		lease.WithClock(clock.Now), lease.Generating(randflake.Strict()), lease.WithLogger(slog.New(slog.DiscardHandler)),
 	}, options...)
-	keeper, err := lease.Keep(t.Context(), space, Secret(), options...)
+	keeper, err := lease.Keep(t.Context(), space, secret(), options...)
 	if err != nil {
 		t.Fatal(err)
 	}
