@@ -23,8 +23,8 @@ type interleaver struct {
 	problem    string
 }
 
-// A claim is of the values [first, end).
-type claim struct{ first, end uint64 }
+// A claim is of n values from first on. After the last value of the format comes 0.
+type claim struct{ first, n uint64 }
 
 type claimant struct {
 	step int
@@ -60,9 +60,9 @@ func (v *interleaver) run(next uint64, who []claimant) {
 			case next != c.next && !v.overwrites:
 				goOn(next, claimant{step: 1, now: c.now})
 			default:
-				end := start + min(v.n, left)
-				v.claims = append(v.claims, claim{start, end})
-				goOn(end, claimant{step: 3})
+				n := min(v.n, left)
+				v.claims = append(v.claims, claim{start, n})
+				goOn(start+n, claimant{step: 3})
 				v.claims = v.claims[:len(v.claims)-1]
 			}
 		}
@@ -77,12 +77,12 @@ func (v *interleaver) run(next uint64, who []claimant) {
 func (v *interleaver) check() {
 	for i, claim := range v.claims {
 		for _, earlier := range v.claims[:i] {
-			if claim.first < earlier.end && earlier.first < claim.end {
+			if claim.first-earlier.first < earlier.n || earlier.first-claim.first < claim.n {
 				v.problem = fmt.Sprintf("values were claimed twice: %v", v.claims)
 			}
 		}
-		for raw := claim.first; raw != claim.end; raw++ {
-			f := Raw(raw).Fields()
+		for i := range claim.n {
+			f := Raw(claim.first + i).Fields()
 			second := f.Time.Unix()
 			switch {
 			case second < v.bounds.startSecond, second >= v.bounds.endSecond:
@@ -130,12 +130,14 @@ func TestEveryInterleavingOfClaims(t *testing.T) {
 	}
 }
 
-// The interleaver must find a swap that is made unconditional.
+// The interleaver must find a swap that is made unconditional, also of the last values of the format.
 func TestInterleaverFindsALostUpdate(t *testing.T) {
-	b := boundsOf(testLease(7, 7, testStart, 3))
-	v := interleaver{bounds: b, clocks: []int64{testStart, testStart + 1}, n: 2, overwrites: true}
-	v.run(b.base, make([]claimant, 3))
-	require.That(t, v.problem != "", "a cursor without compare-and-swap passed")
+	b := boundsOf(testLease(MaxNode, MaxNode, MaxTimestamp-2, 3))
+	for _, next := range []uint64{b.base, pack(MaxTimestamp, MaxNode, MaxSequence-1)} {
+		v := interleaver{bounds: b, clocks: []int64{MaxTimestamp - 1, MaxTimestamp}, n: 2, overwrites: true}
+		v.run(next, make([]claimant, 3))
+		require.That(t, v.problem != "", "a cursor without compare-and-swap passed from %x on", next)
+	}
 }
 
 func TestClaimable(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 // work is what the IDs of a lease are made with. When the lease is over, only the cursor is left,
 // frozen.
 type work struct {
-	quick     shards // the same shards, if Generate and Wait may take the short way; otherwise empty
+	quick     shards // the same shards, if Generate, Wait and Fill may take the short way; otherwise empty
 	shards    shards // one for each processor
 	cursor    *cursor
 	runLength uint64 // how many raw values a shard claims at once

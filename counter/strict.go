@@ -15,7 +15,7 @@ import (
 // concurrent callers share one compare-and-swap. A [Counter] may use the same counter, but then
 // gives numbers of its run after larger ones were given.
 //
-// A Strict is safe for concurrent use, and has a goroutine only while callers wait.
+// A Strict is safe for concurrent use, and has a goroutine only while a call of the space is under way.
 type Strict struct {
 	name     string
 	counters *Counters

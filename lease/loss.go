@@ -19,7 +19,7 @@ import (
 // deciding and swapping does no harm: if a backup comes back meanwhile, the late floor does not fit
 // there, and a late mark only has the loss noted once more.
 
-// longestWhy keeps meta within the room that small stores keep for it.
+// longestWhy keeps what people report within the room that small stores keep for meta.
 const longestWhy = 150
 
 // ReportLoss says that data was lost where the engine can't show it: an older backup is back under

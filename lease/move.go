@@ -8,7 +8,7 @@ import (
 
 // A move has three steps. One that was stopped is called again, and goes on from there:
 //
-//  1. announce.go looks at both spaces, and puts a meta entry that only announces the new one: to all
+//  1. look sees both spaces, and announce.go puts a meta entry that only announces the new one: to all
 //     but moves there is no space yet. movecounters.go adds the counters, which wait.
 //  2. retire.go retires the old space, for the UID of the new one. So only one can take its place.
 //  3. makeNew copies the counters again, and then puts the new space's meta in place of the

@@ -26,7 +26,7 @@ type Space struct {
 	known known // with mu held
 }
 
-// openTimeout bounds Open, Create and the first step of Move, as some engines wait for their server
+// openTimeout bounds Open, Create and the first look of Move, as some engines wait for their server
 // for ever.
 const openTimeout = 10 * time.Second
 

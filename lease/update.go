@@ -9,8 +9,8 @@ import (
 // faster. decide returns the new value of the record in the snapshot that it is shown. It runs again
 // before each swap.
 //
-// No other code writes the records of takes and counters, except for a loss (loss.go) and a move
-// (move.go).
+// No other code writes the records of takes and counters, except for Create, a loss (loss.go) and a
+// move (move.go).
 func (s *Space) update(ctx context.Context, r record, decide func(*snapshot) ([]byte, error)) error {
 	attempts := s.attempts(r)
 	for {

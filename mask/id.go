@@ -27,8 +27,8 @@ type Inner interface{ ~int64 | ~uint64 }
 // zero. An inner value from 2^63 on, of an unsigned type, is a negative integer.
 type ID[K Kind[T], T Inner] int64
 
-// Of returns the ID with the given inner value. A negative value can't be masked: the error wraps
-// randflake.ErrInvalidID.
+// Of returns the ID with the given inner value. A negative value can't be masked: what prints or sends
+// it gets an error that wraps randflake.ErrInvalidID.
 func Of[K Kind[T], T Inner](inner T) ID[K, T] { return ID[K, T](inner) }
 
 // Inner returns the inner value, which is not encrypted.
@@ -116,8 +116,8 @@ func (id *ID[K, T]) UnmarshalText(text []byte) error {
 	return id.open(masked)
 }
 
-// looksInner reports whether a text is a decimal number, with or without a prefix. An inner value from
-// 2^63 on has a minus sign in the database.
+// looksInner reports whether a text looks like a decimal number, with or without a prefix: it has only
+// digits and minus signs. An inner value from 2^63 on has a minus sign in the database.
 func looksInner(text string) bool {
 	number := text[strings.LastIndexByte(text, '_')+1:]
 	return number != "" && strings.Trim(number, "-0123456789") == ""

@@ -95,7 +95,7 @@ func Open(
 // period, errors wrap lease.ErrEnd until the next period begins.
 //
 // Clocks may disagree when a period ends: another process is in the next period already, or the
-// service that has the counter is still in the one before. Then Next waits, for up to a minute.
+// service that has the counter is still in the one before. Then Next waits, with pauses of up to a minute in all.
 func (s *Series) Next(ctx context.Context) (Number, error) {
 	s.mustBeMade()
 	const pause, longest = 50 * time.Millisecond, time.Minute

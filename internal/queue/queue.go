@@ -14,7 +14,7 @@ import (
 // shortestPause keeps a queue from spinning when a clock does not move.
 const shortestPause = 100 * time.Microsecond
 
-// Forever is the pause of a caller whom only Serve helps.
+// Forever is the pause of a caller whom only Serve helps; the timer that it sets does no harm.
 const Forever = time.Hour
 
 // A Queue is a line of callers, served in the order in which they came. One goroutine serves all

@@ -19,7 +19,7 @@
 //   - maxmemory-policy noeviction.
 //
 // Each call asks for these settings, in the same round trip. A user needs CONFIG GET, EVAL,
-// EVALSHA, INFO, TIME, PERSIST, HGET, HMGET, HSET, HSETNX, HINCRBY, ZRANGE, ZADD and WAIT on
+// EVALSHA, INFO, TIME, PERSIST, HGET, HSET, HSETNX, HINCRBY, ZRANGE, ZADD and WAIT on
 // {randflake}:*, and CLUSTER in a cluster.
 //
 // # Replicas

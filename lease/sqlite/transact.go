@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math/rand/v2"
 	"net/url"
 	"path/filepath"
 	"strings"
@@ -41,7 +40,7 @@ type statements func(tx *sql.Tx, a *lease.Answer) error
 func (e *Engine) transact(ctx context.Context, what string, m mode, run statements) (lease.Answer, error) {
 	var err error
 	pause := 2 * time.Millisecond
-	for ; !e.closed.Load() && ctx.Err() == nil; time.Sleep(rand.N(pause)) {
+	for ; !e.closed.Load() && ctx.Err() == nil; swap.Pause(ctx, pause) {
 		pause = min(pause*5/4, time.Second) // if many try at a short pause, they have no time for work
 		var a lease.Answer
 		a, err = e.try(ctx, m, run)

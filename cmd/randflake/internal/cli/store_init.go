@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"time"
 
@@ -57,7 +58,8 @@ type initRequest struct {
 func (r *initRequest) setPart(text string) error {
 	var first, last uint32
 	fmt.Sscanf(text, "%d-%d", &first, &last)
-	if text != fmt.Sprintf("%d-%d", first, last) || last < first {
+	isWhole := last-first == math.MaxUint32 // then there is no number for how many nodes
+	if text != fmt.Sprintf("%d-%d", first, last) || last < first || isWhole {
 		return errors.New("want the first and the last node, such as 65536-131071")
 	}
 	r.config.Part = true
@@ -83,8 +85,9 @@ func (r *initRequest) run(cmd *cobra.Command) error {
 	case err != nil:
 		return err
 	}
-	if secret, err := r.home.readSecret(); err == nil {
-		r.config.Check = secret.CheckValue()
+	if err := r.noteSecret(r.home.secret.read()); err != nil {
+		space.Close()
+		return err
 	}
 	return r.printExisting(space)
 }
@@ -164,22 +167,25 @@ func costOfLoss(limits lease.Limits) string {
 // ensureSecret puts the check value of the secret into the configuration. It makes a secret that is
 // missing, if the user says that no IDs were made before. said is what to tell the user, or "".
 func (r *initRequest) ensureSecret() (said string, err error) {
-	if !r.home.secret.known() {
-		return "", nil
-	}
 	secret, err := r.home.secret.read()
-	if errors.Is(err, fs.ErrNotExist) && r.config.New {
+	if r.home.secret.known() && errors.Is(err, fs.ErrNotExist) && r.config.New {
 		secret, said, err = r.makeSecret()
 	}
+	return said, r.noteSecret(secret, err)
+}
+
+// noteSecret puts the check value of a secret that was read into the configuration. Where no secret
+// was named, the space is for any.
+func (r *initRequest) noteSecret(secret randflake.Secret, err error) error {
 	switch {
+	case !r.home.secret.known():
 	case err == nil:
 		r.config.Check = secret.CheckValue()
 	case r.home.ownSecret && errors.Is(err, fs.ErrNotExist):
-		// No secret was named: the space is for any.
 	default:
-		return "", err
+		return err
 	}
-	return said, nil
+	return nil
 }
 
 // makeSecret makes the secret, unless another process was faster, and says so.
