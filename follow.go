@@ -75,9 +75,9 @@ func (m *maker) End(w work) (over work, used bool) {
 }
 
 // follow is called when st refused with err at second now, which was read from the clock after st
-// was loaded: an earlier reading could lie before the lease's start. follow puts a pending lease in
-// force if there is one for now. It returns nil if another attempt may succeed, and otherwise the
-// error that callers get.
+// was loaded: an earlier reading could lie before the lease's start. follow puts a pending lease of
+// that second in force, if there is one. It returns nil if another attempt may succeed, and otherwise
+// the error that callers get.
 func (g *Generator) follow(st *state, now int64, err error) error {
 	switch {
 	case st.Dropped:

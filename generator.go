@@ -134,7 +134,7 @@ func (g *Generator) generate() (ID, error) {
 	}
 }
 
-// An attempt is the state and the second by which a call tries once.
+// An attempt is one try of a call: under this state, in this second.
 type attempt struct {
 	st    *state
 	now   int64 // the Unix second

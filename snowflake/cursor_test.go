@@ -160,15 +160,15 @@ func TestStepBackExhaustively(t *testing.T) {
 			if next != b.base {
 				rollback = (next - 1) >> 4
 			}
-			for now := int64(-2); now < b.endUnit; now++ {
-				p, err := b.planStepBack(next, now)
-				if now < b.firstUnit || rollback >= b.maxRollback {
-					require.Must(t, err == errClockBackward, "%+v: planStepBack(%d, %d): %v", b, next, now, err)
+			for at := int64(-2); at < b.endUnit; at++ {
+				p, err := b.planStepBack(next, at)
+				if at < b.firstUnit || rollback >= b.maxRollback {
+					require.Must(t, err == errClockBackward, "%+v: planStepBack(%d, %d): %v", b, next, at, err)
 					continue
 				}
-				want := plan{first: (rollback+1)<<4 | uint64(now)<<2, left: 4, count: b.uncounted(next) + 1}
+				want := plan{first: (rollback+1)<<4 | uint64(at)<<2, left: 4, count: b.uncounted(next) + 1}
 				require.Must(t, p == want && err == nil && p.first >= next,
-					"%+v: planStepBack(%d, %d) = %+v, %v, want %+v", b, next, now, p, err, want)
+					"%+v: planStepBack(%d, %d) = %+v, %v, want %+v", b, next, at, p, err, want)
 			}
 		}
 	}

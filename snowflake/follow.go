@@ -71,8 +71,8 @@ func (m *maker) End(c *cursor) (over *cursor, used bool) {
 	return c, true
 }
 
-// follow is called when st refused with err at unit now. It puts a pending lease in force if there is
-// one for now. It returns nil if another try may succeed, and otherwise the error that callers get.
+// follow is called when st refused with err at unit now. It puts a pending lease of that unit in force,
+// if there is one. It returns nil if another try may succeed, and otherwise the error that callers get.
 func (g *Generator) follow(st *state, now int64, err error) error {
 	switch {
 	case st.Dropped:

@@ -20,7 +20,7 @@ func inBubble() bool { return coarse.InBubble(time.Now()) }
 // round.
 func (q *Queue) elsewhere() bool { return q.bubble != inBubble() }
 
-// waitAlone is Wait for a caller who is elsewhere. It makes an attempt at least each second.
+// waitAlone is Wait for a caller of whom elsewhere is true. It makes an attempt at least each second.
 func (q *Queue) waitAlone(ctx context.Context, attempt func() (pause time.Duration, err error)) error {
 	for {
 		pause, err := q.attemptAlone(attempt)

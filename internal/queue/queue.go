@@ -105,8 +105,8 @@ func (q *Queue) serve() {
 	}
 }
 
-// serveOne calls the attempt of the first caller in line, who leaves the line unless that returns a
-// pause. It is called with mu held.
+// serveOne calls the attempt of the first caller in line. If that returns a pause, the caller stays
+// first; otherwise it leaves the line. serveOne is called with mu held.
 func (q *Queue) serveOne(first *list.Element) (pause time.Duration, err error) {
 	returned := false
 	defer func() {

@@ -59,7 +59,8 @@ func (b bug) goTest(t *testing.T) []string {
 	return args
 }
 
-// plant returns a file for the go command's flag -overlay, by which another one has the wrong text in place of the right one.
+// plant returns a file for the go command's flag -overlay. With it, a file has the wrong text in place of
+// the right one.
 func plant(t *testing.T, file, right, wrong string) string {
 	path := filepath.Join(root, file)
 	source, err := os.ReadFile(path)

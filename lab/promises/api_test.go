@@ -256,7 +256,7 @@ func (w *writer) parameters(named *types.Named) string {
 	return "[" + strings.Join(all, ", ") + "]"
 }
 
-// withoutHidden returns a type in which one field stands for all of a struct that aren't exported.
+// withoutHidden returns a struct type without its unexported fields. One field says that there were some.
 func withoutHidden(t types.Type) types.Type {
 	s, ok := t.(*types.Struct)
 	if !ok {

@@ -50,7 +50,7 @@ type audit struct {
 	in         *inspector
 	entries    entries
 	hasTexts   bool     // of Randflake IDs, which no other kind has
-	notIDs     int      // how many lines are none
+	notIDs     int      // how many lines have no ID
 	floats     int      // of these, how many are floating-point numbers
 	firstFloat string   // the first of them
 	chosen     decoding // the way to read the IDs
