@@ -228,7 +228,7 @@ func (a *answerer) carryOut(ctx context.Context, c *call) (int, []byte) {
 		m := map[string]any{"firstNode": l.FirstNode, "lastNode": l.LastNode, "start": fmt.Sprint(l.Start.Unix()),
 			"end": fmt.Sprint(l.End.Unix()), "ofLaterVersions": []any{}}
 		maps.DeleteFunc(m, func(_ string, value any) bool { return value == uint32(0) }) // as protobuf's JSON does
-		return 200, encode(m)
+		return 200, encode(map[string]any{"leases": []any{m}, "ofLaterVersions": []any{}})
 	case "Mint":
 		if q.Count > a.batch {
 			info := map[string]any{"reason": "PERMISSION_DENIED", "metadata": map[string]any{"limit": fmt.Sprint(a.batch)}}
@@ -348,11 +348,13 @@ func redirects(to string) face {
 func grants(fields map[string]any) face {
 	return func(w http.ResponseWriter, r *http.Request, good func() (int, []byte)) {
 		status, body := good()
-		var answer map[string]any
+		var answer struct{ Leases []map[string]any }
 		json.Unmarshal(body, &answer)
-		maps.Copy(answer, fields)
-		maps.DeleteFunc(answer, func(_ string, value any) bool { return value == nil })
-		says(status, encode(answer))(w, r, nil)
+		for _, lease := range answer.Leases {
+			maps.Copy(lease, fields)
+			maps.DeleteFunc(lease, func(_ string, value any) bool { return value == nil })
+		}
+		says(status, encode(map[string]any{"leases": answer.Leases}))(w, r, nil)
 	}
 }
 

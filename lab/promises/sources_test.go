@@ -239,7 +239,7 @@ func fieldsOf(messages protoreflect.MessageDescriptors) (lines []string) {
 func reasons(t *testing.T) (lines []string) {
 	for _, err := range []error{
 		lease.ErrFull, lease.ErrLoss, lease.ErrAhead, lease.ErrInvalid, lease.ErrSecret, lease.ErrNoCounter, lease.ErrCounter,
-		lease.ErrEnd, lease.ErrExists, lease.ErrMismatch, lease.ErrCorrupt, lease.ErrNoSpace, lease.ErrRetired, lease.ErrUnsafe,
+		lease.ErrEnd, lease.ErrMismatch, lease.ErrCorrupt, lease.ErrNoSpace, lease.ErrRetired, lease.ErrUnsafe,
 		lease.ErrClock, lease.ErrUnknown, lease.ErrStore, randflake.ErrEndOfLife, randflake.ErrExhausted,
 		connect.NewError(connect.CodePermissionDenied, errors.New("no rule allows it")),
 		&wire.LimitError{What: "count", Asked: 2, Limit: 1},

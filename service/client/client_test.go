@@ -79,14 +79,7 @@ func (r *replica) Take(_ context.Context, q *api.TakeRequest) (*api.TakeResponse
 			End:       start + 60 + r.longer,
 		})
 	}
-	first := all[0]
-	return &api.TakeResponse{
-		FirstNode: first.FirstNode,
-		LastNode:  first.LastNode,
-		Start:     first.Start,
-		End:       first.End,
-		More:      all[1:],
-	}, r.err
+	return &api.TakeResponse{Leases: all}, r.err
 }
 
 // coded is an error with a code alone.
@@ -138,6 +131,7 @@ func TestReplicas(t *testing.T) {
 		"canceled":    {[]string{serve(t, &replica{err: coded(connect.CodeCanceled)}), sound}, nil, true},
 		"denied":      {[]string{serve(t, &replica{err: coded(connect.CodePermissionDenied)}), sound}, nil, false},
 		"another":     {[]string{serve(t, &replica{leases: [][]int64{{1}}}), sound}, nil, false},
+		"no lease":    {[]string{serve(t, &replica{leases: [][]int64{{}}}), sound}, nil, false},
 		"longer":      {[]string{serve(t, &replica{longer: 1}), sound}, nil, false},
 		"more":        {[]string{serve(t, &replica{more: 1}), sound}, nil, false},
 		"none":        {[]string{serve(t, &replica{err: sent(lease.ErrClock)}), away}, lease.ErrClock, false},

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -118,16 +119,12 @@ func (l *Leases) take(ctx context.Context, first, last int64, nodes uint32) ([]r
 	if err != nil {
 		return nil, err
 	}
-	all := []*api.Lease{{
-		FirstNode: answer.FirstNode,
-		LastNode:  answer.LastNode,
-		Start:     answer.Start,
-		End:       answer.End,
-	}}
-	all = append(all, answer.More...)
+	if len(answer.Leases) == 0 {
+		return nil, errors.New("client: take: an answer without a lease")
+	}
 	var leases []randflake.Lease
 	next := first
-	for _, one := range all {
+	for _, one := range answer.Leases {
 		granted := randflake.Lease{
 			FirstNode: one.FirstNode,
 			LastNode:  one.LastNode,

@@ -68,7 +68,7 @@ func TestConfigure(t *testing.T) {
 	w.wants("", w.call("IDService/Mint", `{"space":"late"}`), "a space with its store")
 	w.wants("", w.call("CounterService/Next", `{"space":"mint","counter":"more"}`), "a new counter")
 	a := w.call("CounterService/Next", `{"space":"mint","counter":"others"}`)
-	require.That(t, strings.Contains(a.text, `"MISMATCH"`), "a counter that is configured otherwise: %s", a.text)
+	require.That(t, strings.Contains(a.text, `"COUNTER_MISMATCH"`), "a counter that is configured otherwise: %s", a.text)
 	if again, err := w.setup.Load().counters["none"].Handle(t.Context(), "orders"); again != same || err != nil {
 		t.Errorf("a counter that stayed as it is has another handle, error %v", err)
 	}

@@ -35,14 +35,7 @@ func (s leaseService) Take(ctx context.Context, r *api.TakeRequest) (*api.TakeRe
 			End:       l.End.Unix(),
 		})
 	}
-	first := granted[0]
-	return &api.TakeResponse{
-		FirstNode: first.FirstNode,
-		LastNode:  first.LastNode,
-		Start:     first.Start,
-		End:       first.End,
-		More:      granted[1:],
-	}, nil
+	return &api.TakeResponse{Leases: granted}, nil
 }
 
 // auditTake adds the line that says who makes the IDs of a lease, which is of one window.

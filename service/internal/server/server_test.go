@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -162,9 +163,17 @@ type answer struct {
 		Plausible           bool
 		Node                uint32
 		Sequence            int `json:",string"`
-		FirstNode           uint32
+		Leases              []struct{ FirstNode uint32 }
 		Counters            []map[string]any
 	}
+}
+
+// firstNode is that of the only lease in the answer.
+func (a answer) firstNode() uint32 {
+	if len(a.body.Leases) != 1 {
+		return math.MaxUint32
+	}
+	return a.body.Leases[0].FirstNode
 }
 
 // send sends a request with what change does to it.

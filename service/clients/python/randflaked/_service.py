@@ -98,11 +98,12 @@ class Service(Uncopied):
     def take(self, window: int, nodes: int, start: int, end: int) -> int:
         """Takes nodes of the window from start to end, for a Generator, and returns the first one."""
         def read(answer: Any) -> int:
-            check_range("start", int(answer["start"]), start, start)
-            check_range("end", int(answer["end"]), end, end)
-            first = answer.get("firstNode", 0)
+            [lease] = answer["leases"]
+            check_range("start", int(lease["start"]), start, start)
+            check_range("end", int(lease["end"]), end, end)
+            first = lease.get("firstNode", 0)
             check_range("firstNode", first, 0, MAX_NODE + 1 - nodes)
-            check_range("lastNode", answer.get("lastNode", 0), first + nodes - 1, first + nodes - 1)
+            check_range("lastNode", lease.get("lastNode", 0), first + nodes - 1, first + nodes - 1)
             return first
 
         if not EPOCH <= start < end <= MAX_SECOND + 1:

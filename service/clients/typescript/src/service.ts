@@ -59,7 +59,7 @@ export class Service {
     const end = start + seconds;
     whole("the clock's second", start, EPOCH, MAX_SECOND + 1 - seconds);
     const request = { space: this.#space, window, nodes, label: `${hostname()} ${process.pid}` };
-    const read = ({ firstNode = 0, lastNode = 0, ...bounds }: Json) => {
+    const read = ({ leases: [{ firstNode = 0, lastNode = 0, ...bounds }] }: Json) => {
       const areNodes = Number.isSafeInteger(firstNode) && 0 <= firstNode && lastNode <= MAX_NODE;
       const isWindow = bounds["start"] === String(start) && bounds["end"] === String(end);
       return areNodes && lastNode === firstNode + nodes - 1 && isWindow && { firstNode };

@@ -101,14 +101,10 @@ func (x *TakeRequest) GetWindows() uint32 {
 	return 0
 }
 
-// The first lease, and those of later windows. Windows that have none are missing: to ask for one of them alone says why.
 type TakeResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	FirstNode     uint32                 `protobuf:"varint,1,opt,name=first_node,json=firstNode,proto3" json:"first_node,omitempty"`
-	LastNode      uint32                 `protobuf:"varint,2,opt,name=last_node,json=lastNode,proto3" json:"last_node,omitempty"` // included
-	Start         int64                  `protobuf:"varint,3,opt,name=start,proto3" json:"start,omitempty"`                       // the first Unix second of the lease
-	End           int64                  `protobuf:"varint,4,opt,name=end,proto3" json:"end,omitempty"`                           // the first one after it
-	More          []*Lease               `protobuf:"bytes,5,rep,name=more,proto3" json:"more,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// One lease at least, in the order of their windows. Windows that have none are missing: to ask for one of them alone says why.
+	Leases        []*Lease `protobuf:"bytes,1,rep,name=leases,proto3" json:"leases,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -143,37 +139,9 @@ func (*TakeResponse) Descriptor() ([]byte, []int) {
 	return file_randflake_v1_randflake_proto_rawDescGZIP(), []int{1}
 }
 
-func (x *TakeResponse) GetFirstNode() uint32 {
+func (x *TakeResponse) GetLeases() []*Lease {
 	if x != nil {
-		return x.FirstNode
-	}
-	return 0
-}
-
-func (x *TakeResponse) GetLastNode() uint32 {
-	if x != nil {
-		return x.LastNode
-	}
-	return 0
-}
-
-func (x *TakeResponse) GetStart() int64 {
-	if x != nil {
-		return x.Start
-	}
-	return 0
-}
-
-func (x *TakeResponse) GetEnd() int64 {
-	if x != nil {
-		return x.End
-	}
-	return 0
-}
-
-func (x *TakeResponse) GetMore() []*Lease {
-	if x != nil {
-		return x.More
+		return x.Leases
 	}
 	return nil
 }
@@ -181,9 +149,9 @@ func (x *TakeResponse) GetMore() []*Lease {
 type Lease struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	FirstNode     uint32                 `protobuf:"varint,1,opt,name=first_node,json=firstNode,proto3" json:"first_node,omitempty"`
-	LastNode      uint32                 `protobuf:"varint,2,opt,name=last_node,json=lastNode,proto3" json:"last_node,omitempty"`
-	Start         int64                  `protobuf:"varint,3,opt,name=start,proto3" json:"start,omitempty"`
-	End           int64                  `protobuf:"varint,4,opt,name=end,proto3" json:"end,omitempty"`
+	LastNode      uint32                 `protobuf:"varint,2,opt,name=last_node,json=lastNode,proto3" json:"last_node,omitempty"` // included
+	Start         int64                  `protobuf:"varint,3,opt,name=start,proto3" json:"start,omitempty"`                       // the first Unix second of the lease
+	End           int64                  `protobuf:"varint,4,opt,name=end,proto3" json:"end,omitempty"`                           // the first one after it
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -392,14 +360,9 @@ const file_randflake_v1_randflake_proto_rawDesc = "" +
 	"\x06window\x18\x02 \x01(\x03R\x06window\x12\x14\n" +
 	"\x05nodes\x18\x03 \x01(\rR\x05nodes\x12\x14\n" +
 	"\x05label\x18\x04 \x01(\tR\x05label\x12\x18\n" +
-	"\awindows\x18\x05 \x01(\rR\awindows\"\x9b\x01\n" +
-	"\fTakeResponse\x12\x1d\n" +
-	"\n" +
-	"first_node\x18\x01 \x01(\rR\tfirstNode\x12\x1b\n" +
-	"\tlast_node\x18\x02 \x01(\rR\blastNode\x12\x14\n" +
-	"\x05start\x18\x03 \x01(\x03R\x05start\x12\x10\n" +
-	"\x03end\x18\x04 \x01(\x03R\x03end\x12'\n" +
-	"\x04more\x18\x05 \x03(\v2\x13.randflake.v1.LeaseR\x04more\"k\n" +
+	"\awindows\x18\x05 \x01(\rR\awindows\";\n" +
+	"\fTakeResponse\x12+\n" +
+	"\x06leases\x18\x01 \x03(\v2\x13.randflake.v1.LeaseR\x06leases\"k\n" +
 	"\x05Lease\x12\x1d\n" +
 	"\n" +
 	"first_node\x18\x01 \x01(\rR\tfirstNode\x12\x1b\n" +
@@ -441,7 +404,7 @@ var file_randflake_v1_randflake_proto_goTypes = []any{
 	(*GetLimitsResponse)(nil), // 4: randflake.v1.GetLimitsResponse
 }
 var file_randflake_v1_randflake_proto_depIdxs = []int32{
-	2, // 0: randflake.v1.TakeResponse.more:type_name -> randflake.v1.Lease
+	2, // 0: randflake.v1.TakeResponse.leases:type_name -> randflake.v1.Lease
 	0, // 1: randflake.v1.LeaseService.Take:input_type -> randflake.v1.TakeRequest
 	3, // 2: randflake.v1.LeaseService.GetLimits:input_type -> randflake.v1.GetLimitsRequest
 	1, // 3: randflake.v1.LeaseService.Take:output_type -> randflake.v1.TakeResponse

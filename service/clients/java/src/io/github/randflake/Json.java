@@ -13,7 +13,7 @@ final class Json {
 
     private final Map<String, List<String>> values = new HashMap<>();
 
-    /** Reads an object. Each value stands under its path, such as "/lease/owner", and all of a list under one. */
+    /** Reads an object. Each value stands under its path, such as "/leases/start", and all of a list under one. */
     Json(String text) {
         int at = 0;
         String name = "";

@@ -65,10 +65,10 @@ public class Service { // not final, for tests alone
         Id.check("the clock's second", start, Id.FIRST_SECOND, Id.LAST_SECOND + 1 - seconds);
         Map<String, Object> fields = Map.of("space", space, "window", window, "nodes", nodes, "label", LABEL);
         return call("LeaseService/Take", fields, answer -> {
-            Id.check("start", answer.number("/start"), start, start);
-            Id.check("end", answer.number("/end"), end, end);
-            long node = Id.check("firstNode", answer.number("/firstNode"), 0, Id.MAX + 1 - nodes);
-            Id.check("lastNode", answer.number("/lastNode"), node + nodes - 1, node + nodes - 1);
+            Id.check("start", answer.number("/leases/start"), start, start);
+            Id.check("end", answer.number("/leases/end"), end, end);
+            long node = Id.check("firstNode", answer.number("/leases/firstNode"), 0, Id.MAX + 1 - nodes);
+            Id.check("lastNode", answer.number("/leases/lastNode"), node + nodes - 1, node + nodes - 1);
             return node;
         });
     }
