@@ -348,13 +348,15 @@ func redirects(to string) face {
 func grants(fields map[string]any) face {
 	return func(w http.ResponseWriter, r *http.Request, good func() (int, []byte)) {
 		status, body := good()
-		var answer struct{ Leases []map[string]any }
+		var answer map[string]any
 		json.Unmarshal(body, &answer)
-		for _, lease := range answer.Leases {
-			maps.Copy(lease, fields)
-			maps.DeleteFunc(lease, func(_ string, value any) bool { return value == nil })
+		granted := answer
+		if leases, ok := answer["leases"].([]any); ok {
+			granted = leases[0].(map[string]any)
 		}
-		says(status, encode(map[string]any{"leases": answer.Leases}))(w, r, nil)
+		maps.Copy(granted, fields)
+		maps.DeleteFunc(granted, func(_ string, value any) bool { return value == nil })
+		says(status, encode(answer))(w, r, nil)
 	}
 }
 

@@ -201,42 +201,62 @@ func printedJSON(t *testing.T) (lines []string) {
 	return lines
 }
 
-// sqlNames has what the commands print for databases: functions, tables and rights.
+// sqlNames has what the commands print for databases, and what libraries make there: functions, tables, names of sessions, and the rights
+// that programs need. What functions call that docs/databases.md doesn't name is not promised.
 func sqlNames(t *testing.T) (lines []string) {
 	function := regexp.MustCompile(`CREATE (?:OR REPLACE )?(FUNCTION|PROCEDURE) (\w+)\((.*)\) (?:RETURNS (.+?) )?(?:LANGUAGE|DETERMINISTIC|NOT DETERMINISTIC|MODIFIES)\b(.*)`)
 	object := regexp.MustCompile(`CREATE (?:CONSTRAINT )?(SEQUENCE|DOMAIN|EVENT|TRIGGER) (\w+) `)
 	table := regexp.MustCompile(`(?s)CREATE TABLE (?:IF NOT EXISTS )?([\w@."]+)\s*(.*?);`)
 	right := regexp.MustCompile(`GRANT .* TO`)
+	setting := regexp.MustCompile(`'(randflake\.\w+)'|@randflake_\w+`)
+	need := regexp.MustCompile(`(?:user|role)[a-z ]* needs [A-Z][^.;]*`)
 	comment := regexp.MustCompile(`--.*`)
+	page := string(source(t, "docs/databases.md"))
+	isPromised := func(where, name string) bool {
+		return strings.Contains(where, "/") || regexp.MustCompile(`[^@\w]`+name+`\b`).MatchString(page)
+	}
 	add := func(where, text string) {
 		for i, grant := range right.FindAllString(text, -1) {
 			lines = append(lines, fmt.Sprintf("%s, right %d: %s role", where, i+1, grant))
 		}
 		text = comment.ReplaceAllString(text, "")
 		for _, f := range function.FindAllStringSubmatch(text, -1) {
+			if !isPromised(where, f[2]) {
+				continue
+			}
 			rights := "its caller's rights"
-			if strings.Contains(f[5], "SECURITY DEFINER") {
+			isMySQLs := where == "mysql" // where the owner's are the default
+			if strings.Contains(f[5], "SECURITY DEFINER") || isMySQLs && !strings.Contains(f[5], "SQL SECURITY INVOKER") {
 				rights = "its owner's rights"
 			}
 			lines = append(lines, fmt.Sprintf("%s %s: (%s) returns %s, %s", where, f[2], f[3], orNothing(f[4]), rights))
 		}
 		for _, o := range object.FindAllStringSubmatch(text, -1) {
-			lines = append(lines, fmt.Sprintf("%s %s: %s", where, o[2], strings.ToLower(o[1])))
+			if isPromised(where, o[2]) {
+				lines = append(lines, fmt.Sprintf("%s %s: %s", where, o[2], strings.ToLower(o[1])))
+			}
 		}
 		for _, c := range table.FindAllStringSubmatch(text, -1) {
 			lines = append(lines, fmt.Sprintf("%s %s: %s", where, c[1], strings.Join(strings.Fields(c[2]), " ")))
 		}
 	}
 	for _, dialect := range []string{"postgres", "mysql"} {
-		add(dialect, must(t, tool(t), "sql", "--dialect", dialect))
-		add(dialect, must(t, tool(t), "sql", "--dialect", dialect, "--default", "--node", "5"))
+		text := must(t, tool(t), "sql", "--dialect", dialect, "--default", "--node", "5") // with the others
+		add(dialect, text)
+		for _, name := range setting.FindAllString(text, -1) {
+			lines = append(lines, fmt.Sprintf("%s %s: of a session", dialect, strings.Trim(name, "'")))
+		}
 	}
 	add("lease/postgres", must(t, tool(t), "store", "ddl", "postgres://app@db/shop"))
 	for _, file := range []string{
 		"lease/mariadb/mariadb.go", "lease/sqlite/sqlite.go", "counter/gapless/mysql.go", "counter/gapless/postgres.go",
 	} {
+		where := strings.TrimSuffix(file, ".go")
 		for _, text := range literals(t, file) {
-			add(strings.TrimSuffix(file, ".go"), text)
+			add(where, text)
+		}
+		for i, what := range need.FindAllString(comments(t, file), -1) {
+			lines = append(lines, fmt.Sprintf("%s, right %d: %s", where, i+1, what))
 		}
 	}
 	return lines

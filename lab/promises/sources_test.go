@@ -60,7 +60,7 @@ func sources(t *testing.T) []string {
 }
 
 func parse(t *testing.T, file string) *ast.File {
-	syntax, err := parser.ParseFile(token.NewFileSet(), file, source(t, file), parser.SkipObjectResolution)
+	syntax, err := parser.ParseFile(token.NewFileSet(), file, source(t, file), parser.SkipObjectResolution|parser.ParseComments)
 	require.NoError(t, err)
 	return syntax
 }
@@ -76,6 +76,15 @@ func literals(t *testing.T, file string) (all []string) {
 		return true
 	})
 	return all
+}
+
+// comments returns the comments of a Go file as one line.
+func comments(t *testing.T, file string) string {
+	var all []string
+	for _, comment := range parse(t, file).Comments {
+		all = append(all, strings.Fields(comment.Text())...)
+	}
+	return strings.Join(all, " ")
 }
 
 // variables are the strings of the programs and libraries that are nothing but the name of one.

@@ -77,6 +77,32 @@ func TestFunctions(t *testing.T) {
 	t.Run("plans", testPlans)
 }
 
+// TestRights: in MariaDB a user with EXECUTE alone opens and makes IDs, also where the one who made the functions that open them is gone, but
+// reads no key and moves no cursor.
+func TestRights(t *testing.T) {
+	m := newMariaDB(t, runningClock)
+	t.Cleanup(func() { mariaDB.Do("DROP USER app; DROP DATABASE opened") })
+	made := strings.ReplaceAll(Text("mysql"), "CREATE FUNCTION", "CREATE DEFINER = maker FUNCTION")
+	require.Done(t)(mariaDB.Do("CREATE DATABASE opened; CREATE USER maker; GRANT ALL ON opened.* TO maker; USE opened;\n" + made + `DROP USER maker;
+		CREATE USER app IDENTIFIED BY 'app'; GRANT EXECUTE ON opened.* TO app; GRANT EXECUTE ON ` + m.name + ".* TO app"))
+	config := configOf(t, mariaDB)
+	config.User, config.Passwd, config.DBName = "app", "app", "opened"
+	app, err := sql.Open("mysql", config.FormatDSN())
+	must(t, err)
+	defer app.Close()
+	var id randflake.ID
+	must(t, app.QueryRow("SELECT "+m.name+".randflake_next()").Scan(&id))
+	query := "SELECT randflake_mask(?, KEY), randflake_unmask(?, KEY), TIMESTAMPDIFF(SECOND, '1970-01-01', randflake_time(?, KEY)), " +
+		"randflake_node(?, KEY), randflake_sequence(randflake_id(randflake_text(?)), KEY)"
+	testOpened(t, app, m.secret, strings.ReplaceAll(query, "KEY", "randflake_key_of('"+m.secret.Hex()+"')"))
+	for _, statement := range []string{
+		"SELECT round_keys FROM randflake_default", "UPDATE randflake_default SET node = 9", "SELECT NEXTVAL(randflake_cursor)", "CALL randflake_raise()",
+	} {
+		statement = strings.Replace(statement, "randflake_", m.name+".randflake_", 1)
+		require.Says(t, "denied", "%s", statement)(app.Exec(statement))
+	}
+}
+
 func testOpened(t *testing.T, db *sql.DB, secret randflake.Secret, query string) {
 	cipher := randflake.NewCipher(secret)
 	for i := range 400 {

@@ -25,7 +25,7 @@ BEGIN
 END //
 CREATE EVENT randflake_second ON SCHEDULE EVERY 1 SECOND DO CALL randflake_raise() //
 
-CREATE FUNCTION randflake_next() RETURNS BIGINT NOT DETERMINISTIC READS SQL DATA
+CREATE FUNCTION randflake_next() RETURNS BIGINT NOT DETERMINISTIC READS SQL DATA SQL SECURITY DEFINER
 BEGIN
   -- In a statement of many rows NOW() stands still, and only SYSDATE() goes on, though it goes back when summer time ends in the session's
   -- time zone: a statement that began before is refused. UUID() has no such zone, but doesn't follow a clock that is set.

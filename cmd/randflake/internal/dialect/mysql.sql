@@ -1,9 +1,10 @@
 -- Randflake IDs in MariaDB and MySQL, as a BIGINT or a BIGINT UNSIGNED. The key is the variable @randflake_key of a session, as docs/databases.md says.
+-- Who opens IDs, or makes them by randflake_next, needs this alone: GRANT EXECUTE ON ids.* TO app, where ids is the database of the functions.
 DELIMITER //
 
 -- The round keys of a secret with 32 hexadecimal digits: 33 integers of 20 digits. Each has the keys of a block's words a, b, c and d, from the
 -- lowest bits on: of the three rounds of each of eight steps, with a zero after them, and the last ones.
-CREATE FUNCTION randflake_key_of(secret VARCHAR(40) CHARACTER SET ascii) RETURNS VARCHAR(660) CHARACTER SET ascii DETERMINISTIC CONTAINS SQL
+CREATE FUNCTION randflake_key_of(secret VARCHAR(40) CHARACTER SET ascii) RETURNS VARCHAR(660) CHARACTER SET ascii DETERMINISTIC CONTAINS SQL SQL SECURITY INVOKER
 BEGIN
   DECLARE w0, w1, w2, w3, w4, w5, w6, w7 BIGINT UNSIGNED; -- the state of the key schedule: eight 281470681808895
   DECLARE v0, v1, v2, v3, v4, v5 BIGINT UNSIGNED; -- the state before
@@ -37,7 +38,7 @@ END //
 -- a, b, c and d, from the lowest bits on, 4294967295 being all of a and b. As IDs are little-endian, the bytes of each word change places
 -- first and last: 71777214294589695 is 0x00ff00ff00ff00ff. A round works on a and c at a time, and on b and d: 281470681808895, or
 -- 0x0000ffff0000ffff, leaves 16 bits free above each, and w * 65537 >> 16 - n turns each to the left by n.
-CREATE FUNCTION randflake_mask(id DECIMAL(20), k VARCHAR(660) CHARACTER SET ascii) RETURNS BIGINT DETERMINISTIC NO SQL
+CREATE FUNCTION randflake_mask(id DECIMAL(20), k VARCHAR(660) CHARACTER SET ascii) RETURNS BIGINT DETERMINISTIC NO SQL SQL SECURITY INVOKER
 BEGIN
   DECLARE i INT DEFAULT 1;
   DECLARE t BIGINT UNSIGNED;
@@ -62,7 +63,7 @@ BEGIN
 END //
 
 -- The inverse of randflake_mask. 281474976776192, or 0x0001000000010000, is a bit above each word, for subtractions to borrow.
-CREATE FUNCTION randflake_unmask(id DECIMAL(20), k VARCHAR(660) CHARACTER SET ascii) RETURNS BIGINT DETERMINISTIC NO SQL
+CREATE FUNCTION randflake_unmask(id DECIMAL(20), k VARCHAR(660) CHARACTER SET ascii) RETURNS BIGINT DETERMINISTIC NO SQL SQL SECURITY INVOKER
 BEGIN
   DECLARE i INT DEFAULT 561;
   DECLARE t BIGINT UNSIGNED;
@@ -86,16 +87,16 @@ BEGIN
 END //
 
 -- When (UTC), where and as which of its second a Randflake ID was made.
-CREATE FUNCTION randflake_time(id DECIMAL(20), k VARCHAR(660) CHARACTER SET ascii) RETURNS DATETIME DETERMINISTIC NO SQL
+CREATE FUNCTION randflake_time(id DECIMAL(20), k VARCHAR(660) CHARACTER SET ascii) RETURNS DATETIME DETERMINISTIC NO SQL SQL SECURITY INVOKER
   RETURN TIMESTAMPADD(SECOND, 1730000000 + (randflake_unmask(id, k) >> 34), '1970-01-01') //
-CREATE FUNCTION randflake_node(id DECIMAL(20), k VARCHAR(660) CHARACTER SET ascii) RETURNS INT DETERMINISTIC NO SQL
+CREATE FUNCTION randflake_node(id DECIMAL(20), k VARCHAR(660) CHARACTER SET ascii) RETURNS INT DETERMINISTIC NO SQL SQL SECURITY INVOKER
   RETURN randflake_unmask(id, k) >> 17 & 131071 //
-CREATE FUNCTION randflake_sequence(id DECIMAL(20), k VARCHAR(660) CHARACTER SET ascii) RETURNS INT DETERMINISTIC NO SQL
+CREATE FUNCTION randflake_sequence(id DECIMAL(20), k VARCHAR(660) CHARACTER SET ascii) RETURNS INT DETERMINISTIC NO SQL SQL SECURITY INVOKER
   RETURN randflake_unmask(id, k) & 131071 //
 
 -- The text of a BIGINT or BIGINT UNSIGNED, as randflake.ID has it: 13 digits of base32hex, of which the first is a letter, as its first bit
 -- is always 1. 1152921504606846975 is the bits of the others. The number without a sign is CAST(id AS UNSIGNED).
-CREATE FUNCTION randflake_text(id DECIMAL(20)) RETURNS CHAR(13) CHARACTER SET ascii DETERMINISTIC NO SQL
+CREATE FUNCTION randflake_text(id DECIMAL(20)) RETURNS CHAR(13) CHARACTER SET ascii DETERMINISTIC NO SQL SQL SECURITY INVOKER
 BEGIN
   DECLARE u BIGINT UNSIGNED DEFAULT CAST(IF(id < 0, id + 18446744073709551616, id) AS UNSIGNED);
   RETURN LOWER(CONCAT(CONV(16 | u >> 60, 10, 32), LPAD(CONV(u & 1152921504606846975, 10, 32), 12, '0')));
@@ -103,7 +104,7 @@ END //
 
 -- The BIGINT of a text, with the prefix of a typed ID or without. What would not be written so again is an error, which says what the text
 -- looks like.
-CREATE FUNCTION randflake_id(digits TEXT CHARACTER SET utf8mb4) RETURNS BIGINT DETERMINISTIC NO SQL
+CREATE FUNCTION randflake_id(digits TEXT CHARACTER SET utf8mb4) RETURNS BIGINT DETERMINISTIC NO SQL SQL SECURITY INVOKER
 BEGIN
   DECLARE rest TEXT CHARACTER SET utf8mb4 DEFAULT REGEXP_REPLACE(digits, '(?-i)^[a-z]([a-z0-9_]{0,61}[a-z0-9])?_', '');
   DECLARE id BIGINT UNSIGNED DEFAULT CONV(LEFT(rest, 1), 32, 10) << 60 | CONV(SUBSTR(rest, 2), 32, 10); -- the first bit is shifted out
