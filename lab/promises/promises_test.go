@@ -22,19 +22,22 @@ var update = flag.Bool("update", false, "write the lists, in place of comparing 
 
 // lists are kinds of promises, each by what lists the present ones: lines of a name, ": " and what it is.
 var lists = map[string]func(t *testing.T) []string{
-	"chart":     chartValues,
-	"codes":     exitCodes,
-	"config":    configKeys,
-	"entries":   entries,
-	"flags":     flags,
-	"json":      printedJSON,
-	"logs":      logs,
-	"metrics":   scraped,
-	"protocol":  protocol,
-	"sql":       sqlNames,
-	"texts":     texts,
-	"urls":      parameters,
-	"variables": variables,
+	"chart":             chartValues,
+	"client-java":       javaNames,
+	"client-python":     pythonNames,
+	"client-typescript": typescriptNames,
+	"codes":             exitCodes,
+	"config":            configKeys,
+	"entries":           entries,
+	"flags":             flags,
+	"json":              printedJSON,
+	"logs":              logs,
+	"metrics":           scraped,
+	"protocol":          protocol,
+	"sql":               sqlNames,
+	"texts":             texts,
+	"urls":              parameters,
+	"variables":         variables,
 }
 
 func TestPromises(t *testing.T) {

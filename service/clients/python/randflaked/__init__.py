@@ -1,8 +1,8 @@
 """Unique 64-bit IDs that look random, made under leases of randflaked. See README.md."""
 
 from ._generator import AsyncGenerator, Generator, LeasedGenerator, Minter
-from ._id import Fields, Secret, parse, to_text
-from ._service import Limits, Service, ServiceError
+from ._id import Fields, Secret, format_id, parse_id
+from ._service import RandflakeError, Service
 
-__all__ = ["AsyncGenerator", "Fields", "Generator", "LeasedGenerator", "Limits", "Minter", "Secret", "Service",
-           "ServiceError", "parse", "to_text"]
+__all__ = ["AsyncGenerator", "Fields", "Generator", "LeasedGenerator", "Minter", "RandflakeError", "Secret", "Service",
+           "format_id", "parse_id"]

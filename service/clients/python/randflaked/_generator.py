@@ -16,9 +16,9 @@ from math import ceil, inf
 from time import monotonic, time
 from typing import Callable, TypeVar
 
-from ._id import EPOCH, MAX_NODE, MAX_SECOND, WIDTH, Fields, Secret, check_range
+from ._id import EPOCH, MAX_NODE, MAX_SECOND, WIDTH, Secret, check_range
 from ._process import ForkCheck, Uncopied
-from ._service import Limits, Service, ServiceError
+from ._service import RandflakeError, Service, _Limits
 
 PLACES = 1 << 17  # IDs in a second of a node
 AHEAD = 180  # seconds of windows that are kept ahead
@@ -48,7 +48,7 @@ class _Stock:
         self.retry = 0.0  # when a call in the background may be made again
         # Of a generator:
         self.began = monotonic()
-        self.limits: Limits | None = None
+        self.limits: _Limits | None = None
         self.leases: dict[int, _Lease] = {}  # by window
         self.lease: _Lease | None = None  # the one that was used last
         self.turn = inf  # by the monotonic clock, when the windows after that lease are taken
@@ -130,14 +130,14 @@ class Generator(_Maker):
         self._secret = secret
 
     def generate(self) -> int:
-        """Returns a new ID, a signed integer of 64 bits. Raises ServiceError if there is no lease."""
+        """Returns a new ID, a signed integer of 64 bits. Raises RandflakeError if there is no lease."""
         id = self._ready(self._stock)
         return self._take(self._one) if id is None else id
 
     def fill(self, count: int) -> list[int]:
         """Returns new IDs, faster than one by one: up to 131,072 for each node."""
         count = check_range("count", count, 1, self._nodes * PLACES)  # that fit into any lease
-        return self._secret.encrypt(self._take(lambda stock: self._claim(stock, count)))
+        return self._secret._encrypt(self._take(lambda stock: self._claim(stock, count)))
 
     def _ready(self, stock: _Stock) -> int | None:
         """Returns an ID of the batch, if it can be used and has one. Needs no lock."""
@@ -157,7 +157,7 @@ class Generator(_Maker):
         raws = self._claim(stock, WIDTH)
         if raws is None:
             return None
-        id, *batch = self._secret.encrypt(raws)
+        id, *batch = self._secret._encrypt(raws)
         stock.batch = batch[::-1]
         stock.stale = int(now) + 1
         stock.due = min(monotonic() + 1, stock.lease.until)
@@ -215,17 +215,17 @@ class Generator(_Maker):
 
     def _fetch(self, stock: _Stock, wanted: int) -> None:
         if not stock.limits:
-            limits = self._service.limits()
+            limits = self._service._limits()
             check = self._secret.check_value()
             if limits.check not in ("", check):
-                raise ServiceError("failed_precondition", f"the space is for IDs of the secret with the check value "
+                raise RandflakeError("failed_precondition", f"the space is for IDs of the secret with the check value "
                                    f"{limits.check}, this one has {check}: is it of another environment?")
             stock.limits = limits
             wanted = int(time()) // limits.window
         start = wanted * stock.limits.window
         end = start + stock.limits.window
         until = monotonic() + end - time()
-        first_node = self._service.take(wanted, self._nodes, start, end)
+        first_node = self._service._take(wanted, self._nodes, start, end)
         with stock.lock:
             stock.leases[wanted] = _Lease(wanted, first_node, until)
 
@@ -256,7 +256,8 @@ class LeasedGenerator(Uncopied):
             if second < self._start or cursor >= self._end * PLACES:
                 raise ValueError(f"randflake: want a lease for {second}: this one is from {self._start} to {self._end}")
             self._cursor = cursor + 1
-        return self._secret.compose(Fields(cursor // PLACES, self._node, cursor % PLACES))
+        raw = cursor // PLACES - EPOCH << 34 | self._node << 17 | cursor % PLACES
+        return self._secret._encrypt([raw])[0]
 
 
 class AsyncGenerator:
@@ -280,8 +281,12 @@ class Minter(_Maker):
         super().__init__(service)
         self._batch = check_range("batch", batch, 1, 65536)
 
-    def mint(self, count: int = 1) -> list[int]:
-        """Returns new IDs, signed integers of 64 bits. It waits for the service only if too few are ready."""
+    def mint(self) -> int:
+        """Returns a new ID, a signed integer of 64 bits. It waits for the service only if none is ready."""
+        return self.fill(1)[0]
+
+    def fill(self, count: int) -> list[int]:
+        """Returns new IDs: up to 1,048,576."""
         count = check_range("count", count, 1, 1 << 20)
         ids: list[int] = []
         while len(ids) < count:
@@ -301,9 +306,9 @@ class Minter(_Maker):
         asked = monotonic()
         while True:
             try:
-                ids = self._service.mint(self._batch)
+                ids = self._service._mint(self._batch)
                 break
-            except ServiceError as error:
+            except RandflakeError as error:
                 if not 0 < error.limit < self._batch:
                     raise
                 self._batch = error.limit

@@ -13,7 +13,9 @@ import hashlib
 import hmac
 import re
 import struct
+from datetime import datetime, timezone
 from functools import lru_cache
+from math import floor
 from operator import index
 from typing import Callable, NamedTuple, Sequence, SupportsIndex
 
@@ -34,9 +36,9 @@ def check_range(name: str, value: SupportsIndex, least: int, most: int) -> int:
 
 
 class Fields(NamedTuple):
-    """What an ID holds. The second is a Unix second."""
+    """What an ID holds: a whole second of UTC, a node and a sequence number."""
 
-    second: int
+    time: datetime
     node: int
     sequence: int
 
@@ -47,7 +49,7 @@ def _before(prefix: str) -> str:
     return prefix and prefix + "_"
 
 
-def to_text(id: SupportsIndex, prefix: str = "") -> str:
+def format_id(id: SupportsIndex, prefix: str = "") -> str:
     """Returns the text of an ID: 13 digits of base32hex in lower case, the first from g to v. They are those of
     2**64 + the unsigned ID, so that no text looks like a number. With a prefix, such as "ord", it is the text of a
     typed ID: ord_jvgoe12ccb8gh. The ID may also be unsigned, as in a BIGINT UNSIGNED."""
@@ -57,8 +59,8 @@ def to_text(id: SupportsIndex, prefix: str = "") -> str:
     return _before(prefix) + "".join(digits)
 
 
-def parse(text: str, prefix: str = "") -> int:
-    """Reads what to_text wrote, with that prefix, and nothing else: each ID has exactly one text."""
+def parse_id(text: str, prefix: str = "") -> int:
+    """Reads what format_id returned, with that prefix, and nothing else: each ID has exactly one text."""
     before = _before(prefix)
     if not isinstance(text, str) or not text.startswith(before):
         raise ValueError(f"randflake: ID {text!r:.80}: want a text such as {before}jvgoe12ccb8gh")
@@ -74,7 +76,7 @@ def _look(digits: str) -> str:
     if re.fullmatch("-?[0-9]+", digits):
         return "a decimal number: convert it by int(text)"
     if re.fullmatch("[0-9a-f][0-9a-v]{0,12}", digits):
-        return "as gosuda/randflake prints it: convert it once, by to_text(int(text, 32))"
+        return "as gosuda/randflake prints it: convert it once, by format_id(int(text, 32))"
     if len(digits) == 13 and digits != digits.lower():
         return "has capitals: want lower case"
     return "want 13 digits of base32hex in lower case (0-9, a-v), the first from g to v"
@@ -117,16 +119,18 @@ class Secret(Uncopied):
         """Opens an ID, signed or unsigned. Every 64-bit value opens to some fields, whether it is an ID or not."""
         unsigned = check_range("ID", id, -1 << 63, (1 << 64) - 1) % (1 << 64)
         [raw] = self._crypt(_decrypt, [unsigned], "Q")
-        return Fields((raw >> 34) + EPOCH, raw >> 17 & MAX_NODE, raw & MAX_SEQUENCE)
+        return Fields(datetime.fromtimestamp((raw >> 34) + EPOCH, timezone.utc), raw >> 17 & MAX_NODE, raw & MAX_SEQUENCE)
 
     def compose(self, fields: Fields) -> int:
         """Returns the ID with these fields. It knows nothing of leases: a Generator makes unique IDs."""
-        second = check_range("second", fields.second, EPOCH, MAX_SECOND)
+        if fields.time.tzinfo is None:
+            raise ValueError("randflake: time: want one with a time zone, such as timezone.utc")
+        second = check_range("second", floor(fields.time.timestamp()), EPOCH, MAX_SECOND)
         node = check_range("node", fields.node, 0, MAX_NODE)
         sequence = check_range("sequence", fields.sequence, 0, MAX_SEQUENCE)
-        return self.encrypt([second - EPOCH << 34 | node << 17 | sequence])[0]
+        return self._encrypt([second - EPOCH << 34 | node << 17 | sequence])[0]
 
-    def encrypt(self, raws: Sequence[int]) -> list[int]:
+    def _encrypt(self, raws: Sequence[int]) -> list[int]:
         """Returns the IDs of raw values."""
         return self._crypt(_encrypt, raws, "q")
 

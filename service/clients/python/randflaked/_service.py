@@ -15,7 +15,7 @@ from time import monotonic
 from typing import Any, Callable, Dict, NamedTuple, Sequence
 from urllib.parse import SplitResult, urlsplit
 
-from ._id import EPOCH, MAX_NODE, MAX_SECOND, check_range, parse
+from ._id import EPOCH, MAX_NODE, MAX_SECOND, check_range, parse_id
 from ._process import ForkCheck, Uncopied
 
 LONGEST_ANSWER = 1 << 22  # bytes
@@ -23,23 +23,24 @@ FINAL = {"invalid_argument", "not_found", "already_exists", "permission_denied",
          "resource_exhausted", "failed_precondition", "out_of_range", "unimplemented"}
 
 
-class ServiceError(Exception):
+class RandflakeError(Exception):
     """randflaked refused, or did not answer: then code is "unavailable", and what it may have given is lost.
 
     If no nodes are free, code is "resource_exhausted". limit is how much a call may ask for, if this one asked for more,
-    or else 0.
+    or else 0. final says that nothing was changed, and each replica would say the same.
     """
 
     def __init__(self, code: str, message: str, limit: int = 0) -> None:
         super().__init__(code, message)
         self.code = code
         self.limit = limit
+        self.final = code in FINAL
 
     def __str__(self) -> str:
         return f"randflake: {self.args[1]} ({self.code})"
 
 
-class Limits(NamedTuple):
+class _Limits(NamedTuple):
     """What a space is like."""
 
     window: int  # seconds
@@ -51,11 +52,12 @@ class Service(Uncopied):
     """Calls randflaked, for one space, through any of its replicas. Safe for use by many threads.
 
     addresses are URLs such as "https://ids.internal:8443", one or several. token is a bearer token, or a function that
-    returns the one to use now. tls is for private authorities and client certificates. timeout is in seconds, of a call.
+    returns the one to use now. tls is for private authorities and client certificates. timeout is how many seconds a call
+    may take, at all replicas together.
     """
 
-    def __init__(self, addresses: str | Sequence[str], space: str, *, timeout: float = 10.0,
-                 token: str | Callable[[], str] | None = None, tls: ssl.SSLContext | None = None) -> None:
+    def __init__(self, space: str, addresses: str | Sequence[str], *, token: str | Callable[[], str] | None = None,
+                 tls: ssl.SSLContext | None = None, timeout: float = 10.0) -> None:
         self._addresses = [addresses] if isinstance(addresses, str) else list(addresses)
         if not timeout > 0:
             raise ValueError("randflake: timeout: want more than 0 seconds")
@@ -70,9 +72,9 @@ class Service(Uncopied):
         self._process = ForkCheck()
         self._idle: dict[str, list[HTTPConnection]] = defaultdict(list)  # by address
 
-    def mint(self, count: int = 1) -> list[int]:
+    def _mint(self, count: int = 1) -> list[int]:
         """Has the service make 1 to 65,536 IDs. If the answer is lost, so are they."""
-        return self._many("IDService/Mint", "ids", parse, count)
+        return self._many("IDService/Mint", "ids", parse_id, count)
 
     def next(self, counter: str, count: int = 1) -> list[int]:
         """Takes 1 to 65,536 numbers of a counter of the space, in order. If the answer is lost, so are they."""
@@ -86,16 +88,16 @@ class Service(Uncopied):
         count = check_range("count", count, 1, 65536)
         return self._call(method, read, dict(fields, space=self._space, count=count))
 
-    def limits(self) -> Limits:
+    def _limits(self) -> _Limits:
         """Returns the limits of the space, for a Generator."""
-        def read(answer: Any) -> Limits:
+        def read(answer: Any) -> _Limits:
             check_range("windowSeconds", answer["windowSeconds"], 1, 86_400)
             check_range("ahead", answer["ahead"], 1, 1 << 32)
-            return Limits(answer["windowSeconds"], answer["ahead"], answer.get("check", ""))
+            return _Limits(answer["windowSeconds"], answer["ahead"], answer.get("check", ""))
 
         return self._call("LeaseService/GetLimits", read, {"space": self._space})
 
-    def take(self, window: int, nodes: int, start: int, end: int) -> int:
+    def _take(self, window: int, nodes: int, start: int, end: int) -> int:
         """Takes nodes of the window from start to end, for a Generator, and returns the first one."""
         def read(answer: Any) -> int:
             [lease] = answer["leases"]
@@ -107,7 +109,7 @@ class Service(Uncopied):
             return first
 
         if not EPOCH <= start < end <= MAX_SECOND + 1:
-            raise ServiceError("out_of_range", f"no ID can have the time {start}: set the clock")
+            raise RandflakeError("out_of_range", f"no ID can have the time {start}: set the clock")
         return self._call("LeaseService/Take", read, {"space": self._space, "window": window, "nodes": nodes,
                                                       "label": f"{socket.gethostname()} {os.getpid()}"})
 
@@ -143,7 +145,7 @@ class Service(Uncopied):
                 break
             turn += 1
         message = " ".join(message.replace(headers.get("Authorization", "Bearer \n")[7:], "[redacted]").split())
-        raise ServiceError(code, f"{method}: {message:.300}", limit)
+        raise RandflakeError(code, f"{method}: {message:.300}", limit)
 
     def _post(self, address: str, method: str, body: str, headers: _Headers, end: float) -> tuple[int, bytes]:
         """Makes one call, and returns the status and the text of its answer."""

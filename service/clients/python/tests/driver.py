@@ -7,8 +7,9 @@ import pickle
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime, timezone
 
-from randflaked import Fields, Generator, Minter, Secret, Service, ServiceError, _generator, _process, parse, to_text
+from randflaked import Fields, Generator, Minter, RandflakeError, Secret, Service, _generator, _process, format_id, parse_id
 
 env, FAULT = os.environ, os.environ.get("FAULT")
 ORDER = -1 if FAULT == "text" else 1  # of digits
@@ -23,15 +24,15 @@ first_nodes, real = {}, []
 
 
 class Faulty(Service):
-    def limits(self):
-        real[:] = [super().limits()]
+    def _limits(self):
+        real[:] = [super()._limits()]
         return real[0]._replace(window=4 * 10**9) if FAULT == "end" else real[0]
 
-    def take(self, window, nodes, start, end):
+    def _take(self, window, nodes, start, end):
         if FAULT == "end":
             window = int(_generator.time()) // real[0].window
             start, end = window * real[0].window, (window + 1) * real[0].window
-        first_node = super().take(window, nodes, start, end)
+        first_node = super()._take(window, nodes, start, end)
         return first_nodes.setdefault(window, first_node) if FAULT == "late" else first_node
 
 
@@ -39,7 +40,7 @@ def begin():
     global generator, minter, secret, service
     addresses = env["ADDRESSES"].split(",")[:1 if FAULT == "failover" else None]
     secret = Secret.parse(env["SECRET"])
-    service = Faulty(addresses, env["SPACE"], token=env.get("TOKEN") or None, timeout=float(env.get("LIMIT") or 10))
+    service = Faulty(env["SPACE"], addresses, token=env.get("TOKEN") or None, timeout=float(env.get("LIMIT") or 10))
     generator = Generator(service, secret, nodes=int(env["NODES"]))
     minter = Minter(service)
 
@@ -59,8 +60,17 @@ def fork(kind, n):
         said, *ids = file.read().split(" ")
     os.waitpid(child, 0)
     if said != "ids":
-        raise ServiceError(ids[0], " ".join(ids[1:]))
+        raise RandflakeError(ids[0], " ".join(ids[1:]))
     return [*ids, *generate(n)]
+
+
+def inspect(id):
+    time, node, sequence = secret.inspect(id)
+    return [int(time.timestamp()), node, sequence]
+
+
+def compose(second, node, sequence):
+    return secret.compose(Fields(datetime.fromtimestamp(second, timezone.utc), node, sequence))
 
 
 COMMANDS = {  # with the first word of their answers
@@ -69,12 +79,12 @@ COMMANDS = {  # with the first word of their answers
     "threads": ("ids", lambda k, n: sum(ThreadPoolExecutor(int(k)).map(generate, [n] * int(k)), [])),
     "fork": ("ids", fork),
     "copy": ("copied", lambda: [pickle.dumps(secret), copy.copy(generator)]),
-    "mint": ("ids", lambda n: minter.mint(int(n))),
+    "mint": ("ids", lambda n: minter.fill(int(n))),
     "next": ("numbers", lambda counter, n: service.next(counter, int(n))),
-    "format": ("text", lambda id: [to_text(int(id))[::ORDER]]),
-    "parse": ("id", lambda text="": [parse(text[::ORDER])]),
-    "inspect": ("fields", lambda id: secret.inspect(int(id))),
-    "compose": ("id", lambda *fields: [secret.compose(Fields(*map(int, fields)))]),
+    "format": ("text", lambda id: [format_id(int(id))[::ORDER]]),
+    "parse": ("id", lambda text="": [parse_id(text[::ORDER])]),
+    "inspect": ("fields", lambda id: inspect(int(id))),
+    "compose": ("id", lambda *fields: [compose(*map(int, fields))]),
     "secret": ("check", lambda text="": [Secret.parse(text).check_value()]),
     "clock": ("ok", lambda seconds: ahead.update(clock=float(seconds)) or []),
     "age": ("ok", lambda seconds: ahead.update(age=float(seconds)) or []),
@@ -87,7 +97,7 @@ def answer(command, *args):
             begin()
         word, run = COMMANDS.get(command, ("unsupported", lambda *args: []))
         return " ".join(map(str, [word, *run(*args)]))
-    except ServiceError as error:
+    except RandflakeError as error:
         return f"error {error.code} {error}"
     except ValueError as error:
         return f"error invalid_argument {error}"

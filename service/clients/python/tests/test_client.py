@@ -10,30 +10,32 @@ import time
 import traceback
 import unittest
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime, timezone
 from unittest import mock
 
-from randflaked import (AsyncGenerator, Generator, LeasedGenerator, Limits, Minter, Secret, Service, ServiceError, parse,
-                        to_text)
+from randflaked import (AsyncGenerator, Fields, Generator, LeasedGenerator, Minter, RandflakeError, Secret, Service,
+                        format_id, parse_id)
+from randflaked._service import _Limits
 
 HEX, TOKEN = "dffd6021bb2bd5b0af676290809ec3a5", "t0ken"
 
 
 class Leases(Service):
-    def limits(self):
-        return Limits(3600, 5, "")
+    def _limits(self):
+        return _Limits(3600, 5, "")
 
-    def take(self, *args):
+    def _take(self, *args):
         return 0
 
 
 class Client(unittest.TestCase):
     def setUp(self):
         self.secret = Secret.parse(HEX)
-        self.service = Leases("http://127.0.0.1:1", "demo", token=TOKEN)
+        self.service = Leases("demo", "http://127.0.0.1:1", token=TOKEN)
         self.generator = Generator(self.service, self.secret)
 
     def test_secrets_are_not_shown(self):
-        with self.assertRaises(ServiceError) as caught:
+        with self.assertRaises(RandflakeError) as caught:
             self.service.next("invoices")
         shown = "".join(traceback.TracebackException.from_exception(caught.exception, capture_locals=True).format())
         for thing in (self.secret, self.service, self.generator):
@@ -42,8 +44,8 @@ class Client(unittest.TestCase):
         self.assertRaises(TypeError, vars, self.secret)
 
     def test_no_time_left(self):
-        hurried = Service("http://127.0.0.1:1", "demo", timeout=1e-9)  # as after a pause of the process
-        self.assertRaisesRegex(ServiceError, "no answer: TimeoutError", hurried.next, "invoices")
+        hurried = Service("demo", "http://127.0.0.1:1", timeout=1e-9)  # as after a pause of the process
+        self.assertRaisesRegex(RandflakeError, "no answer: TimeoutError", hurried.next, "invoices")
 
     def test_no_copies(self):
         for thing in (self.secret, self.service, self.generator, Minter(self.service)):
@@ -65,7 +67,7 @@ class Client(unittest.TestCase):
             time.sleep(wait)
             return [time.sleep(0.005) or self.generator.fill(1)[0] for _ in range(40)]
 
-        start, self.service.take = _thread.start_new_thread, take
+        start, self.service._take = _thread.start_new_thread, take
         with mock.patch("_thread.start_new_thread", begin), self.assertRaises(KeyboardInterrupt):
             self.generator.generate()
         with ThreadPoolExecutor() as pool:
@@ -83,40 +85,43 @@ class Client(unittest.TestCase):
         with mock.patch("randflaked._generator.time", lambda: clock):
             for clock, want in ((second, [(0, 0), (0, 1)]), (second + 59.9, [(59, 0)]), (second, [(59, 1)])):
                 for after, sequence in want:
-                    self.assertEqual(self.secret.inspect(generator.generate()), (second + after, 7, sequence))
+                    fields = self.secret.inspect(generator.generate())
+                    self.assertEqual(fields, (datetime.fromtimestamp(second + after, timezone.utc), 7, sequence))
+                    self.assertEqual(self.secret.inspect(self.secret.compose(fields)), fields)
             for clock in (second - 1, second + 60):
                 self.assertRaisesRegex(ValueError, "want a lease", generator.generate)
         with mock.patch("os.getpid", lambda: 1):
             self.assertRaisesRegex(ValueError, "the parent's", generator.generate)
         for bad in ((1 << 17, second, second + 1), (1, 1_729_999_999, second), (1, second, second)):
             self.assertRaises(ValueError, LeasedGenerator, *bad, self.secret)
+        self.assertRaisesRegex(ValueError, "time zone", self.secret.compose, Fields(datetime(2026, 11, 30), 7, 0))
 
     def test_integers_of_other_types(self):
         class Int64:  # as numpy's: it has no // that fits, and no arithmetic beyond 64 bits
             def __index__(self):
                 return 4594531474933654033
 
-        self.assertEqual(to_text(Int64()), "jvgoe12ccb8gh")
+        self.assertEqual(format_id(Int64()), "jvgoe12ccb8gh")
         self.assertEqual(self.secret.inspect(Int64()), self.secret.inspect(4594531474933654033))
 
     def test_typed_ids(self):
         for id, digits in ((0, "g000000000000"), (-1, "vvvvvvvvvvvvv"), (4594531474933654033, "jvgoe12ccb8gh")):
-            self.assertEqual(to_text(id, "ord"), "ord_" + digits)
-            self.assertEqual(parse("ord_" + digits, "ord"), id)
+            self.assertEqual(format_id(id, "ord"), "ord_" + digits)
+            self.assertEqual(parse_id("ord_" + digits, "ord"), id)
         others = [prefix + "jvgoe12ccb8gh" for prefix in ("", "_", "ord", "ORD_", "cus_", "ord_line_", "ord__", " ord_")]
         for bad in (*others, "", "ord", "ord_", "ord_10", "ord_jvgoe12ccb8gh\n", 10, None):
-            self.assertRaises(ValueError, parse, bad, "ord")
+            self.assertRaises(ValueError, parse_id, bad, "ord")
         for unsigned, text in (
             (1 << 63, "o000000000000"),
             ((1 << 64) - 1, "vvvvvvvvvvvvv"),
             (12694918095490295742, "r0bb8nt7619tu"),
         ):
-            self.assertEqual(to_text(unsigned), text)
+            self.assertEqual(format_id(unsigned), text)
             self.assertEqual(self.secret.inspect(unsigned), self.secret.inspect(unsigned - (1 << 64)))
-            self.assertEqual(parse(text), unsigned - (1 << 64))
+            self.assertEqual(parse_id(text), unsigned - (1 << 64))
         for outside in (1 << 64, (-1 << 63) - 1, 5.0, "5"):
-            self.assertRaises(ValueError, to_text, outside)
+            self.assertRaises(ValueError, format_id, outside)
             self.assertRaises(ValueError, self.secret.inspect, outside)
         for bad in ("_", "a_", "9", "A", "a-b", "a" * 64, "a\n"):
-            self.assertRaises(ValueError, to_text, 1, bad)
-            self.assertRaises(ValueError, parse, bad + "_jvgoe12ccb8gh", bad)
+            self.assertRaises(ValueError, format_id, 1, bad)
+            self.assertRaises(ValueError, parse_id, bad + "_jvgoe12ccb8gh", bad)

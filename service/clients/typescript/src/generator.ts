@@ -1,11 +1,9 @@
 import { Calls } from "./calls.js";
 import { RandflakeError, refuse, whole } from "./errors.js";
 import { EPOCH, MAX_NODE, MAX_SECOND, Secret } from "./secret.js";
-import type { Limits } from "./service.js";
+import type { Limits, Service } from "./service.js";
 
 export interface GeneratorOptions {
-  service: { limits(): Promise<Limits>; take(window: number, nodes: number, seconds: number): Promise<number> };
-  secret: Secret;
   /** How many nodes to lease, of 131,072 IDs a second each: 1 by default. */
   nodes?: number | undefined;
 }
@@ -21,7 +19,9 @@ const AHEAD = 180; // seconds of windows that are kept ahead
  * process and each worker thread has its own.
  */
 export class Generator {
-  readonly #options: GeneratorOptions & { nodes: number };
+  readonly #service: Service;
+  readonly #secret: Secret;
+  readonly #nodes: number;
   readonly #places: number; // of a second
   readonly #calls = new Calls(() => this.#fetch());
   readonly #one = new BigInt64Array(1); // what generate fills
@@ -33,27 +33,29 @@ export class Generator {
   #wanted = 0; // the window to take
 
   /** Calls the service when the first ID is wanted. */
-  constructor({ service, secret, nodes = 1 }: GeneratorOptions) {
+  constructor(service: Service, secret: Secret, { nodes = 1 }: GeneratorOptions = {}) {
     if (!(secret instanceof Secret)) refuse("secret: want a Secret of this package");
     whole("nodes", nodes, 1, MAX_NODE + 1);
-    this.#options = { service, secret, nodes };
+    this.#service = service;
+    this.#secret = secret;
+    this.#nodes = nodes;
     this.#places = nodes * 2 ** 17;
   }
 
   /** Returns a generator that has a lease. */
-  static async open(options: GeneratorOptions): Promise<Generator> {
-    const generator = new Generator(options);
-    await generator.wait();
+  static async open(service: Service, secret: Secret, options: GeneratorOptions = {}): Promise<Generator> {
+    const generator = new Generator(service, secret, options);
+    await generator.ready();
     return generator;
   }
 
   /** Sees to it that the lease has room for n IDs, which takes a call only if it has not. */
-  async wait(n = 1): Promise<void> {
+  async ready(n = 1): Promise<void> {
     whole("n", n, 1, this.#places);
     while (!this.#find(n)) await this.#calls.now();
   }
 
-  /** Returns a new ID, a signed 64-bit integer, or throws if there is no lease: see wait. */
+  /** Returns a new ID, a signed 64-bit integer, or throws if there is no lease: see ready. */
   generate(): bigint { return this.fill(this.#one)[0]!; }
 
   /** Fills all of an array with new IDs and returns it, or throws as generate does and changes nothing. */
@@ -64,7 +66,7 @@ export class Generator {
     const lease = this.#find(n);
     if (!lease) {
       this.#calls.soon();
-      throw this.error ?? new RandflakeError("unavailable", `no lease has room for n=${n} yet: await wait(n)`, false);
+      throw this.error ?? new RandflakeError("unavailable", `no lease has room for n=${n} yet: await ready(n)`, false);
     }
     const start = lease.window * this.#limits!.seconds;
     const base = lease.firstNode * 2 ** 17;
@@ -76,7 +78,7 @@ export class Generator {
         second++;
         place = 0;
       }
-      target[i] = this.#options.secret.one(start + second, base + place);
+      target[i] = this.#secret.one(start + second, base + place);
       place++;
     }
     return target;
@@ -118,11 +120,11 @@ export class Generator {
   }
 
   async #fetch(): Promise<void> {
-    const { service, secret, nodes } = this.#options;
     if (!this.#limits) {
-      const limits = await service.limits();
-      if (limits.check && limits.check !== secret.checkValue) {
-        const why = `the space is for IDs of the secret with the check value ${limits.check}, not ${secret.checkValue}`;
+      const limits = await this.#service.limits();
+      const { checkValue } = this.#secret;
+      if (limits.check && limits.check !== checkValue) {
+        const why = `the space is for IDs of the secret with the check value ${limits.check}, not ${checkValue}`;
         throw new RandflakeError("failed_precondition", `${why}: is it of another environment?`, true);
       }
       this.#limits = limits;
@@ -131,13 +133,13 @@ export class Generator {
     const window = this.#wanted;
     const { seconds } = this.#limits;
     const until = now() + (window + 1) * seconds - Date.now() / 1000;
-    const firstNode = await service.take(window, nodes, seconds);
+    const firstNode = await this.#service.take(window, this.#nodes, seconds);
     this.#leases.set(window, { window, firstNode, until, cursor: 0 });
   }
 }
 
 /** A lease that is given by hand: a node, for the Unix seconds from start to before end. */
-export interface GivenLease { node: number; start: number; end: number; secret: Secret }
+export interface GivenLease { node: number; start: number; end: number }
 
 /**
  * Makes IDs without a service. Nothing else may ever make IDs of this node in these seconds, so a program that starts
@@ -145,23 +147,25 @@ export interface GivenLease { node: number; start: number; end: number; secret: 
  */
 export class LeasedGenerator {
   readonly #lease: GivenLease;
+  readonly #secret: Secret;
   #cursor = 0;
 
-  constructor(lease: GivenLease) {
+  constructor(lease: GivenLease, secret: Secret) {
     whole("node", lease.node, 0, MAX_NODE);
     whole("start", lease.start, EPOCH, MAX_SECOND);
     whole("end", lease.end, lease.start + 1, MAX_SECOND + 1);
     this.#lease = { ...lease };
+    this.#secret = secret;
   }
 
   /** Returns a new ID, or throws outside the lease. */
   generate(): bigint {
-    const { node, start, end, secret } = this.#lease;
+    const { node, start, end } = this.#lease;
     const second = Math.floor(Date.now() / 1000);
     const cursor = Math.max(this.#cursor, second * 2 ** 17);
     const at = Math.floor(cursor / 2 ** 17);
     if (second < start || at >= end) refuse(`want a lease for ${second}: this one is from ${start} to ${end}`);
     this.#cursor = cursor + 1;
-    return secret.one(at, node * 2 ** 17 + (cursor % 2 ** 17));
+    return this.#secret.one(at, node * 2 ** 17 + (cursor % 2 ** 17));
   }
 }

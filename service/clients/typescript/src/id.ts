@@ -37,8 +37,18 @@ declare const kind: unique symbol;
 /** The text of an ID of one kind of thing, such as "ord_jvgoe12ccb8gh": a string, and to TypeScript a type of its own. */
 export type TypedID<Prefix extends string> = `${Prefix}_${string}` & { readonly [kind]: Prefix };
 
-/** Returns what converts the texts of one kind of thing, as randflake.Typed of Go has them. */
-export function typed<Prefix extends string>(prefix: Prefix) {
+/** Converts the texts of one kind of thing, as randflake.Typed of Go has them. */
+export interface Typed<Prefix extends string> {
+  /** Returns the text of an ID, a signed 64-bit integer. */
+  format(id: bigint): TypedID<Prefix>;
+  /** Returns the ID of a text, for a BIGINT. */
+  toBigInt(text: TypedID<Prefix>): bigint;
+  /** Checks a text from outside, such as one in JSON or a URL. That of another kind is an error. */
+  parse(text: string): TypedID<Prefix>;
+}
+
+/** Returns what converts the texts with a prefix. */
+export function typed<Prefix extends string>(prefix: Prefix): Typed<Prefix> {
   if (typeof prefix !== "string" || !/^[a-z]([a-z0-9_]{0,61}[a-z0-9])?$/.test(prefix)) {
     refuse(`prefix ${prefix}: want up to 63 of a-z, 0-9 and _, a letter first and no underscore last`);
   }
@@ -47,12 +57,5 @@ export function typed<Prefix extends string>(prefix: Prefix) {
     if (String(text).startsWith(`${prefix}_`)) return parse(text.slice(prefix.length + 1));
     return refuse(`${JSON.stringify(String(text).slice(0, 80))}: want ${prefix}_ and then the digits`);
   };
-  return {
-    /** Returns the text of an ID, a signed 64-bit integer. */
-    format: format_,
-    /** Returns the ID of a text, for a BIGINT. */
-    toBigInt,
-    /** Checks a text from outside, such as one in JSON or a URL. That of another kind is an error. */
-    parse: (text: string) => format_(toBigInt(text as TypedID<Prefix>)),
-  };
+  return { format: format_, toBigInt, parse: (text) => format_(toBigInt(text as TypedID<Prefix>)) };
 }

@@ -1,5 +1,5 @@
 export * from "./id.js";
 export { Generator, LeasedGenerator, type GeneratorOptions, type GivenLease } from "./generator.js";
-export { Minter } from "./minter.js";
+export { Minter, type MinterOptions } from "./minter.js";
 export { Secret, type Fields } from "./secret.js";
-export { Service, type Limits, type ServiceOptions } from "./service.js";
+export { Service, type ServiceOptions } from "./service.js";

@@ -1,5 +1,11 @@
 import { Calls } from "./calls.js";
 import { RandflakeError, whole } from "./errors.js";
+import type { Service } from "./service.js";
+
+export interface MinterOptions {
+  /** How many IDs to ask for at a time, or fewer if the service allows fewer in a call: 512 by default. */
+  batch?: number | undefined;
+}
 
 /** Has the service make IDs, for those who don't have the secret, and keeps some of them for up to five minutes. */
 export class Minter {
@@ -7,14 +13,13 @@ export class Minter {
   readonly #stock: { value: bigint; until: number }[] = [];
   #batch: number;
 
-  /** Asks for batch IDs at a time, or for as many as the service allows in a call. */
-  constructor(service: { mint(count: number): Promise<bigint[]> }, { batch = 512 } = {}) {
+  constructor(service: Service, { batch = 512 }: MinterOptions = {}) {
     whole("batch", batch, 1, 65_536);
     this.#batch = batch;
     this.#calls = new Calls(() => this.#fetch(service));
   }
 
-  async #fetch(service: { mint(count: number): Promise<bigint[]> }): Promise<void> {
+  async #fetch(service: Service): Promise<void> {
     const until = performance.now() + 300_000;
     for (;;) {
       try {
@@ -29,7 +34,7 @@ export class Minter {
   }
 
   /** Returns a new ID. */
-  async generate(): Promise<bigint> {
+  async mint(): Promise<bigint> {
     for (;;) {
       const id = this.#stock.shift();
       if (!id) await this.#calls.now();

@@ -9,33 +9,33 @@ const finalCodes = ["invalid_argument", "not_found", "already_exists", "permissi
   "resource_exhausted", "failed_precondition", "out_of_range", "unimplemented"];
 
 export interface ServiceOptions {
-  space: string;
   /** A bearer token, or what returns the present one. */
   token?: string | (() => string | Promise<string>) | undefined;
   /** What TLS needs beyond the defaults, in PEM: authorities, and the certificate and key of this client. */
   tls?: { ca?: string | Uint8Array; cert?: string | Uint8Array; key?: string | Uint8Array } | undefined;
   /** How many milliseconds a call may take, at all replicas together: 10,000 by default. */
-  timeout?: number | undefined;
+  timeoutMs?: number | undefined;
 }
 
-/** What a space is like: a window's seconds, how many windows ahead may be taken, the secret's check value or "". */
+/** What a space is like: a window's seconds, how many windows ahead may be taken, the secret's check value or "". @internal */
 export interface Limits { seconds: number; ahead: number; check: string }
 
 type Json = Record<string, any>;
 
-/** randflaked, at the addresses of one or more replicas. */
+/** A space of randflaked, at the addresses of one or more replicas. */
 export class Service {
   readonly #space: string;
   readonly #token: () => string | Promise<string>;
-  readonly #timeout: number;
+  readonly #timeoutMs: number;
   readonly #replicas: { address: string; agent: http.Agent }[];
   #last = 0; // the replica that answered last
 
-  constructor(addresses: string | readonly string[], { space, token = "", tls, timeout = 10_000 }: ServiceOptions) {
-    whole("timeout", timeout, 1, 2 ** 31 - 1);
+  constructor(space: string, addresses: string | readonly string[], options: ServiceOptions = {}) {
+    const { token = "", tls, timeoutMs = 10_000 } = options;
+    whole("timeoutMs", timeoutMs, 1, 2 ** 31 - 1);
     this.#space = space;
     this.#token = typeof token === "function" ? token : () => token;
-    this.#timeout = timeout;
+    this.#timeoutMs = timeoutMs;
     const keep = { keepAlive: true, timeout: 4000 }; // less than servers do, so that no call meets a closing connection
     this.#replicas = [addresses].flat().map((address) => {
       if (!URL.canParse(address) || !/^https?:[^@?#\s]+$/.test(address)) {
@@ -47,13 +47,13 @@ export class Service {
     if (this.#replicas.length === 0) refuse("addresses: want at least one");
   }
 
-  /** Returns the limits of the space, for a Generator. */
+  /** Returns the limits of the space, for a Generator. @internal */
   limits(): Promise<Limits> {
     return this.#call("LeaseService/GetLimits", { space: this.#space }, ({ windowSeconds: seconds, ahead, check = "" }) =>
       [seconds, ahead].every((n) => Number.isSafeInteger(n) && n > 0) && { seconds, ahead, check });
   }
 
-  /** Takes nodes of a window of that many seconds, for a Generator, and returns the first one. */
+  /** Takes nodes of a window of that many seconds, for a Generator, and returns the first one. @internal */
   async take(window: number, nodes: number, seconds: number): Promise<number> {
     const start = window * seconds;
     const end = start + seconds;
@@ -67,8 +67,8 @@ export class Service {
     return (await this.#call("LeaseService/Take", request, read)).firstNode;
   }
 
-  /** Has the service make up to 65,536 IDs. Those of a lost answer are lost. */
-  async mint(count = 1): Promise<bigint[]> {
+  /** Has the service make up to 65,536 IDs. Those of a lost answer are lost. @internal */
+  async mint(count: number): Promise<bigint[]> {
     whole("count", count, 1, 65_536);
     const read = ({ ids = [] }: Json) => ids.length === count && ids.map(parse);
     return this.#call("IDService/Mint", { space: this.#space, count }, read);
@@ -90,7 +90,7 @@ export class Service {
     if (typeof token !== "string" || /[^!-~]/.test(token)) refuse("token: want visible ASCII");
     const authorization = token && { Authorization: `Bearer ${token}` };
     const headers = { "Content-Type": "application/json", "Connect-Protocol-Version": "1", ...authorization };
-    const end = performance.now() + this.#timeout;
+    const end = performance.now() + this.#timeoutMs;
     const n = this.#replicas.length;
     for (let left = n, at = this.#last; ; left--, at = (at + 1) % n) {
       const { address, agent } = this.#replicas[at]!;

@@ -13,7 +13,7 @@ performance.now = () => uptime() + age * 1000;
 function open() {
   if (tools) return tools;
   const addresses = ADDRESSES.split(",").slice(0, FAULT === "failover" ? 1 : undefined);
-  const service = new Service(addresses, { space: SPACE, token: TOKEN, timeout: LIMIT * 1000 });
+  const service = new Service(SPACE, addresses, { token: TOKEN, timeoutMs: LIMIT * 1000 });
   const secret = Secret.parse(SECRET), firstNodes = {};
   let real;
   const faulty = {
@@ -24,7 +24,7 @@ function open() {
       return FAULT === "late" ? (firstNodes[window] ??= firstNode) : firstNode;
     },
   };
-  const generator = new Generator({ service: faulty, secret, nodes: Number(NODES) });
+  const generator = new Generator(faulty, secret, { nodes: Number(NODES) });
   return (tools = { service, secret, generator, minter: new Minter(service) });
 }
 
@@ -36,7 +36,7 @@ async function ids(n, make) {
 }
 
 async function one() {
-  await open().generator.wait();
+  await open().generator.ready();
   return tools.generator.generate();
 }
 
@@ -46,7 +46,7 @@ const digits = (text) =>
 const commands = {
   generate: async (n) => ["ids", ...(await ids(n, one))],
   fill: async (n) => {
-    await open().generator.wait(Number(n));
+    await open().generator.ready(Number(n));
     return ["ids", ...tools.generator.fill(new BigInt64Array(Number(n)))];
   },
   threads: async (k, n) => ["ids", ...(await Promise.all(Array.from({ length: k }, () => ids(n, one)))).flat()],
@@ -54,7 +54,7 @@ const commands = {
     const made = [open().generator, tools.secret].flatMap((x) => [structuredClone(x), JSON.parse(JSON.stringify(x))]);
     return made.some((x) => x.generate || x.inspect) ? ["ok"] : ["error", "copy", "what comes of it is of no use"];
   },
-  mint: async (n) => ["ids", ...(await ids(n, () => open().minter.generate()))],
+  mint: async (n) => ["ids", ...(await ids(n, () => open().minter.mint()))],
   next: async (counter, n) => ["numbers", ...(await open().service.next(counter, Number(n)))],
   format: (id) => ["text", digits(format(BigInt(id)))],
   parse: (text) => ["id", parse(digits(text))],

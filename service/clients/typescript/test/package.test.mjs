@@ -20,13 +20,13 @@ test("it can be imported and required, and has types for both that need no other
   assert.equal(run(process.execPath, "-e", keys), `g00000000000a ${Object.keys(imported).sort().join()}\n`);
   const use = `import { Generator, Minter, Secret, Service } from "@randflake/client";
     import { parse } from "@randflake/client/id";
-    const service = new Service(["https://a", "https://b"], { space: "x", token: async () => "t", tls: { ca: "PEM" } });
+    const service = new Service("x", ["https://a", "https://b"], { token: async () => "t", tls: { ca: "PEM" } });
     export async function use(g: Generator): Promise<bigint> {
-      await g.wait(2);
-      const [id]: bigint[] = await service.mint(), [n]: bigint[] = await service.next("c", 2);
-      return g.fill(new BigInt64Array(2))[0]! + n! + id! + await new Minter(service).generate();
+      await g.ready(2);
+      const [n]: bigint[] = await service.next("c", 2);
+      return g.fill(new BigInt64Array(2))[0]! + n! + await new Minter(service).mint();
     }
-    export const made = Generator.open({ service, secret: Secret.parse("x"), nodes: 2 }).then(use);`;
+    export const made = Generator.open(service, Secret.parse("x"), { nodes: 2 }).then(use);`;
   for (const file of ["a.mts", "b.cts"]) writeFileSync(join(dir, file), use);
   const options = ["--ignoreConfig", "--strict", "--noEmit", "--types", "", "--lib", "ES2022", "--module", "NodeNext"];
   const tsc = (...files) => run(join(root, "node_modules/.bin/tsc"), ...options, ...files);
@@ -68,7 +68,7 @@ test("typed IDs have a prefix, and no other text is one", () => {
 
 test("a lease that is given by hand holds", (t) => {
   const secret = Secret.parse("dffd6021bb2bd5b0af676290809ec3a5"), start = 1_800_000_000;
-  const generator = new LeasedGenerator({ node: 7, start, end: start + 60, secret });
+  const generator = new LeasedGenerator({ node: 7, start, end: start + 60 }, secret);
   t.mock.timers.enable({ apis: ["Date"], now: start * 1000 });
   for (const [clock, after, sequence] of [[0, 0, 0], [0, 0, 1], [59.9, 59, 0], [0, 59, 1]]) {
     t.mock.timers.setTime((start + clock) * 1000);
@@ -79,25 +79,25 @@ test("a lease that is given by hand holds", (t) => {
     assert.throws(() => generator.generate(), { code: "invalid_argument", message: /want a lease/ });
   }
   for (const [node, begin, end] of [[2 ** 17, start, start + 1], [1, 1_729_999_999, start], [1, start, start]]) {
-    assert.throws(() => new LeasedGenerator({ node, start: begin, end, secret }), { code: "invalid_argument" });
+    assert.throws(() => new LeasedGenerator({ node, start: begin, end }, secret), { code: "invalid_argument" });
   }
 });
 
 test("an answer without a message is told by its status", async () => {
   const server = createServer((_, response) => response.writeHead(502).end("<html>")).unref();
   await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const service = new Service(`http://127.0.0.1:${server.address().port}`, { space: "demo" });
-  await assert.rejects(service.limits(), { code: "unavailable", message: /HTTP status 502$/ });
+  const service = new Service("demo", `http://127.0.0.1:${server.address().port}`);
+  await assert.rejects(service.next("c"), { code: "unavailable", message: /HTTP status 502$/ });
 });
 
 test("neither errors nor the console nor JSON show a secret or a token", async () => {
   const answer = '{"code":"unauthenticated","message":"no hush-hush"}';
   const server = createServer((_, response) => response.writeHead(401).end(answer)).unref();
   await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const open = (address) => new Service(address, { space: "demo", token: "hush-hush" });
+  const open = (address) => new Service("demo", address, { token: "hush-hush" });
   const address = `http://127.0.0.1:${server.address().port}/`, service = open(address);
-  const secret = Secret.parse("dffd6021bb2bd5b0af676290809ec3a5"), generator = new Generator({ service, secret });
-  await assert.rejects(generator.wait(), { code: "unauthenticated", final: true, message: /127.*\[token\]/ });
+  const secret = Secret.parse("dffd6021bb2bd5b0af676290809ec3a5"), generator = new Generator(service, secret);
+  await assert.rejects(generator.ready(), { code: "unauthenticated", final: true, message: /127.*\[token\]/ });
   const all = { secret, generator, service, minter: new Minter(service), error: generator.error };
   const shown = inspect(all, { showHidden: true, depth: 9 }) + JSON.stringify(all) + secret;
   assert.doesNotMatch(shown, /hush|dffd6021|223, 253/);

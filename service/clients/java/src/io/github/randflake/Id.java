@@ -2,21 +2,13 @@ package io.github.randflake;
 
 import java.util.Locale;
 
-/** What an ID holds, which is a signed long: a Unix second, and a node and a sequence of 0 to {@link #MAX}. */
-public record Id(long second, int node, int sequence) {
-    /** 2024-10-27 03:33:20 UTC. */
-    public static final long FIRST_SECOND = 1_730_000_000L;
-    /** 2058-11-05 17:10:23 UTC. */
-    public static final long LAST_SECOND = FIRST_SECOND + (1 << 30) - 1;
-    /** The largest node, and the largest sequence. */
-    public static final int MAX = (1 << 17) - 1;
+/** Writes and reads the text of an ID, which is a signed long. */
+public final class Id {
+    static final long FIRST_SECOND = 1_730_000_000L; // 2024-10-27 03:33:20 UTC
+    static final long LAST_SECOND = FIRST_SECOND + (1 << 30) - 1; // 2058-11-05 17:10:23 UTC
+    static final int MAX = (1 << 17) - 1; // the largest node, and the largest sequence
 
-    /** @throws IllegalArgumentException if a field is out of range */
-    public Id {
-        check("second", second, FIRST_SECOND, LAST_SECOND);
-        check("node", node, 0, MAX);
-        check("sequence", sequence, 0, MAX);
-    }
+    private Id() {}
 
     /**
      * Returns the text of an ID: 13 digits of base32hex in lower case, the first from g to v. They are those of 2^64 +

@@ -35,7 +35,7 @@ public final class Minter extends Latest {
     }
 
     /** Returns a new ID, or throws if the buffer is empty and the service makes no IDs. */
-    public long next() {
+    public long mint() {
         return take(() -> {
             long now = service.nanos.getAsLong();
             while (!buffer.isEmpty() && now - buffer.peek()[1] >= 300_000_000_000L) buffer.remove();

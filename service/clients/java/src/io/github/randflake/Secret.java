@@ -2,6 +2,7 @@ package io.github.randflake;
 
 import java.nio.charset.StandardCharsets;
 import java.security.GeneralSecurityException;
+import java.time.Instant;
 import java.util.*;
 import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
@@ -18,7 +19,7 @@ public final class Secret {
     private static final long WORDS = 0x0000_FFFF_0000_FFFFL;
 
     private final long[] keys = new long[50]; // of x and y, for three rounds of each of eight steps, and the last one
-    final String checkValue; // which reveals nothing
+    private final String checkValue;
 
     private Secret(byte[] key) {
         int[] k = new int[8];
@@ -52,15 +53,19 @@ public final class Secret {
                 + "and not all zeros; got " + text.length() + " characters");
     }
 
+    /** Returns 16 hexadecimal digits that are equal for equal secrets, and reveal nothing of them. */
+    public String checkValue() { return checkValue; }
+
     /** Decrypts an ID. IDs are not authenticated: any number decrypts to some fields. */
-    public Id inspect(long id) {
+    public Fields inspect(long id) {
         long raw = decrypt(id);
-        return new Id((raw >>> 34) + Id.FIRST_SECOND, (int) (raw >>> 17) & Id.MAX, (int) raw & Id.MAX);
+        Instant time = Instant.ofEpochSecond((raw >>> 34) + Id.FIRST_SECOND);
+        return new Fields(time, (int) (raw >>> 17) & Id.MAX, (int) raw & Id.MAX);
     }
 
     /** Returns the ID that has these fields. Nothing but a {@link Generator} makes IDs that are unique. */
-    public long compose(Id fields) {
-        return encrypt(fields.second() - Id.FIRST_SECOND << 34 | (long) fields.node() << 17 | fields.sequence());
+    public long compose(Fields fields) {
+        return encrypt(fields.time().getEpochSecond() - Id.FIRST_SECOND << 34 | (long) fields.node() << 17 | fields.sequence());
     }
 
     /** Encrypts a block: the 8 bytes of a long, in little-endian order. */

@@ -16,7 +16,7 @@ public class Service { // not final, for tests alone
     final String space;
     private final List<String> addresses;
     private final Supplier<String> token;
-    private final long limit; // in nanoseconds
+    private final long timeout; // in nanoseconds
     private final HttpClient http;
     private volatile int current; // the replica that answered last
     LongSupplier nanos = System::nanoTime; // which tests replace, as they do the next one
@@ -31,7 +31,7 @@ public class Service { // not final, for tests alone
      * Takes also what is asked for the bearer token before each call, or null; a client, for another proxy or TLS, that
      * follows no redirects, or null; and how long a call may take, over all replicas.
      */
-    public Service(String space, List<String> addresses, Supplier<String> token, HttpClient http, Duration limit) {
+    public Service(String space, List<String> addresses, Supplier<String> token, HttpClient http, Duration timeout) {
         Id.check("number of addresses", addresses.size(), 1, 1000);
         for (String address : addresses)
             if (!address.matches("https?://[^@?#]+") || URI.create(address).getHost() == null)
@@ -39,7 +39,7 @@ public class Service { // not final, for tests alone
         this.space = space;
         this.addresses = addresses.stream().map(address -> address.replaceAll("/+$", "")).toList();
         this.token = token == null ? () -> "" : token;
-        this.limit = Id.check("milliseconds of the limit", limit.toMillis(), 1, 86_400_000) * 1_000_000;
+        this.timeout = Id.check("milliseconds of the timeout", timeout.toMillis(), 1, 86_400_000) * 1_000_000;
         this.http = http != null ? http : HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
     }
 
@@ -85,7 +85,7 @@ public class Service { // not final, for tests alone
         String bearer = token.get();
         if (bearer == null || !bearer.matches("[!-~]*"))
             throw new RandflakeException("invalid_argument", "randflake: token: want visible ASCII characters", null);
-        long end = System.nanoTime() + limit;
+        long end = System.nanoTime() + timeout;
         int first = current;
         int replicas = addresses.size();
         for (int i = 0;; i++) {

@@ -22,7 +22,7 @@ public final class ClientTest {
         must(Thread.interrupted(), "the interrupt is lost");
         for (Object object : List.of(secret, service, generator, new Minter(service)))
             must(!(object instanceof Serializable) && !object.toString().contains("dffd"), object + " shows a secret");
-        must(Secret.parse("3/1gIbsr1bCvZ2KQgJ7DpQ==").checkValue.equals(secret.checkValue), "base64 is another secret");
+        must(Secret.parse("3/1gIbsr1bCvZ2KQgJ7DpQ==").checkValue().equals(secret.checkValue()), "base64 is another secret");
     }
 
     private static void must(boolean so, String otherwise) {

@@ -70,7 +70,7 @@ public final class Driver {
                 yield ids;
             }
             case "copy" -> Stream.of(generator, secret).anyMatch(Serializable.class::isInstance) ? "" : "error copy no";
-            case "mint" -> "ids" + list(LongStream.generate(minter::next).limit(Long.parseLong(words[1])));
+            case "mint" -> "ids" + list(LongStream.generate(minter::mint).limit(Long.parseLong(words[1])));
             case "next" -> "numbers" + list(LongStream.of(service.next(words[1], Integer.parseInt(words[2]))));
             case "format" -> {
                 StringBuilder text = new StringBuilder(Id.format(Long.parseLong(words[1])));
@@ -78,12 +78,12 @@ public final class Driver {
             }
             case "parse" -> "id " + Id.parse(words[1]);
             case "inspect" -> {
-                Id id = secret.inspect(Long.parseLong(words[1]));
-                yield "fields " + id.second() + " " + id.node() + " " + id.sequence();
+                Fields fields = secret.inspect(Long.parseLong(words[1]));
+                yield "fields " + fields.time().getEpochSecond() + " " + fields.node() + " " + fields.sequence();
             }
             case "compose" -> "id " + secret.compose(
-                    new Id(Long.parseLong(words[1]), Integer.parseInt(words[2]), Integer.parseInt(words[3])));
-            case "secret" -> "check " + Secret.parse(words[1]).checkValue;
+                    new Fields(Instant.ofEpochSecond(Long.parseLong(words[1])), Integer.parseInt(words[2]), Integer.parseInt(words[3])));
+            case "secret" -> "check " + Secret.parse(words[1]).checkValue();
             case "clock", "age" -> {
                 AHEAD.put(words[0], Long.parseLong(words[1]));
                 yield "ok";
