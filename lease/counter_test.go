@@ -374,7 +374,7 @@ func TestCounterFails(t *testing.T) {
 				t.Errorf("%s, %s: %v, want %v", fault, what, err, c.err)
 			}
 			again := open(t, conn{memory: data}, atNoon)
-			require.Equal(t, infoOf(t, again).Losses, 0, "%s, %s: losses", fault, what)
+			require.Equal(t, infoOf(t, again).FloorsSet, 0, "%s, %s: losses", fault, what)
 		}
 	}
 	s := create(t, unlisted{conn{memory: newMemory()}}, Limits{}, atNoon)

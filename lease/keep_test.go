@@ -256,7 +256,7 @@ func TestCounts(t *testing.T) {
 		want["lease_healthy"] = 0
 		check("the leases have ended")
 		require.NoError(t, s.ReportLoss(t.Context(), "a backup is back"))
-		want["space_losses"]++
+		want["space_floors_set"]++
 		check("a loss of data")
 		g.Generate()
 		time.Sleep(time.Millisecond)

@@ -239,7 +239,7 @@ func (w *trial) wantFloor(losses int) {
 			w.Errorf("before the floor: %v, %v, want a refusal until %v", l, err, floor)
 		}
 	}
-	if info, err := w.a.Info(w.Context()); err != nil || info.Losses != losses || !info.Floor.Equal(floor) || info.Why == "" {
+	if info, err := w.a.Info(w.Context()); err != nil || info.FloorsSet != losses || !info.Floor.Equal(floor) || info.Why == "" {
 		w.Errorf("%+v, %v, want %d losses and the floor %v", info, err, losses, floor)
 	}
 	w.now = floor
@@ -313,7 +313,7 @@ func TestNoLoss(t *testing.T) {
 			c.story(w)
 			before := infoOf(t, w.b)
 			w.take(w.a, 5, 1)
-			require.Equal(t, infoOf(t, w.a).Losses, before.Losses, "losses")
+			require.Equal(t, infoOf(t, w.a).FloorsSet, before.FloorsSet, "losses")
 		})
 	}
 }
@@ -384,7 +384,7 @@ func TestSetTrust(t *testing.T) {
 	for _, s := range []*Space{w.a, s} {
 		require.Equal(t, infoOf(t, s).Trust, true, "trust of %s", s)
 	}
-	require.Equal(t, infoOf(t, w.b).Losses, 1, "losses")
+	require.Equal(t, infoOf(t, w.b).FloorsSet, 1, "losses")
 }
 
 // TestCounterLoss has losses that only the counter shows. Then nobody takes numbers of it until it is set. A
@@ -516,7 +516,7 @@ func TestFloorOfAnother(t *testing.T) {
 		w.slow = c.slow
 		w.report(w.b)
 		takeWindow(t.Context(), w.a, w.present, 1)
-		require.Equal(t, infoOf(t, w.a).Losses, c.losses, "%+v: losses", c)
+		require.Equal(t, infoOf(t, w.a).FloorsSet, c.losses, "%+v: losses", c)
 	}
 }
 
@@ -614,7 +614,7 @@ func TestFloorFails(t *testing.T) {
 	require.ErrorIs(t, take(w.a), ErrCorrupt, "two floors above leases that are damaged")
 	// A third one, as nobody can tell what the first floor was above.
 	info, _ := w.a.Info(t.Context())
-	require.Equal(t, info.Losses, 3, "losses")
+	require.Equal(t, info.FloorsSet, 3, "losses")
 }
 
 // TestLossWithoutClock: a process whose clock may be wrong sets no floor, but makes sure that others do.

@@ -699,7 +699,7 @@ func TestAnotherSpace(t *testing.T) {
 		}
 		info := infoOf(t, s)
 		require.Equal(t, info.Retired, false, "knows: %v: retired", knows)
-		require.Equal(t, info.Losses > 0, !knows, "knows: %v: notes a loss", knows)
+		require.Equal(t, info.FloorsSet > 0, !knows, "knows: %v: notes a loss", knows)
 	}
 }
 

@@ -377,7 +377,7 @@ func TestCreateInUse(t *testing.T) {
 		require.Refuses(t, ErrLoss, "window %d", window)(takeWindow(t.Context(), s, s.Limits().WindowOf(noon)+window, 1))
 	}
 	info, err := s.Info(t.Context())
-	require.That(t, err == nil && info.Floor.Equal(noon.Add(7*time.Minute)) && info.Why != "" && info.Losses == 0,
+	require.That(t, err == nil && info.Floor.Equal(noon.Add(7*time.Minute)) && info.Why != "" && info.FloorsSet == 0,
 		"%+v, %v: want nothing before a minute of skew, five windows and one more", info, err)
 	now = info.Floor
 	require.Done(t)(takeWindow(t.Context(), s, s.Limits().WindowOf(now), 1))
@@ -536,7 +536,7 @@ func TestInfo(t *testing.T) {
 	check("with a clock that is wrong", ErrClock)
 	now = noon
 	require.NoError(t, s.ReportLoss(t.Context(), "by hand"))
-	want.TakenNodes, want.Losses, want.Why, want.Floor = 3, 1, "by hand", noon.Add(7*time.Minute).UTC()
+	want.TakenNodes, want.FloorsSet, want.Why, want.Floor = 3, 1, "by hand", noon.Add(7*time.Minute).UTC()
 	check("after a loss", nil)
 	data.restore(state{data: map[string]string{}, lineage: "first"})
 	want = Info{}

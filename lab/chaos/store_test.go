@@ -130,7 +130,7 @@ func (s *store) losses(ctx context.Context) (losses int, floor time.Time, err er
 	}
 	defer space.Close()
 	info, err := space.Info(ctx)
-	return info.Losses, info.Floor, err
+	return info.FloorsSet, info.Floor, err
 }
 
 // A link is the only way from workers to a server.

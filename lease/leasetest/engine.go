@@ -359,7 +359,7 @@ func checkSpace(w *engineBed) {
 		})
 	}
 	wg.Wait()
-	if info, err := space.Info(w.Context()); err != nil || info.Losses > 0 || len(nodes) != 64 {
+	if info, err := space.Info(w.Context()); err != nil || info.FloorsSet > 0 || len(nodes) != 64 {
 		w.Errorf("%d nodes: %+v, %v", len(nodes), info, err)
 	}
 

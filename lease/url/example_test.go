@@ -30,7 +30,7 @@ func ExampleOpen() {
 	}
 	defer space.Close()
 	info, err := space.Info(ctx)
-	fmt.Println(space.Limits().Nodes, "nodes,", info.Losses, "losses:", err)
+	fmt.Println(space.Limits().Nodes, "nodes,", info.TakenNodes, "are taken:", err)
 }
 
 // An orderIDs makes IDs of orders.

@@ -175,7 +175,7 @@ func (f *findings) addBeginning() {
 		f.add(false, "%d of %d nodes are leased: in this window few programs can start: "+
 			"take more nodes or shorter windows, in another space", info.TakenNodes, most)
 	}
-	if info.Losses > 0 {
+	if info.FloorsSet > 0 {
 		f.add(true, "the last loss of data, change of trust or move: %s", info.Why) // a restore is often noted twice
 	}
 }
