@@ -8,6 +8,7 @@ import (
 	"go/parser"
 	"go/token"
 	"go/types"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -230,7 +231,27 @@ func protocol(t *testing.T) (lines []string) {
 		}
 		return true
 	})
-	return append(lines, reasons(t)...)
+	return slices.Concat(lines, reasons(t), overHTTP(t))
+}
+
+// overHTTP has the paths beside those of procedures, and the headers that only this service gives a meaning.
+func overHTTP(t *testing.T) (lines []string) {
+	path := regexp.MustCompile(`^GET (/\w*)`)
+	header := regexp.MustCompile(`^(X-Request-Id|Traceparent|Authorization|WWW-Authenticate)$`)
+	for _, file := range sources(t) {
+		if !strings.HasPrefix(file, "service/internal/") {
+			continue
+		}
+		for _, text := range literals(t, file) {
+			if found := path.FindStringSubmatch(text); found != nil {
+				lines = append(lines, fmt.Sprintf("path %s: GET", found[1]))
+			}
+			if header.MatchString(text) {
+				lines = append(lines, fmt.Sprintf("header %s: header", text))
+			}
+		}
+	}
+	return lines
 }
 
 func fieldsOf(messages protoreflect.MessageDescriptors) (lines []string) {
@@ -247,18 +268,18 @@ func fieldsOf(messages protoreflect.MessageDescriptors) (lines []string) {
 
 func reasons(t *testing.T) (lines []string) {
 	for _, err := range []error{
-		lease.ErrFull, lease.ErrLoss, lease.ErrAhead, lease.ErrInvalid, lease.ErrSecret, lease.ErrNoCounter, lease.ErrCounter,
-		lease.ErrEnd, lease.ErrMismatch, lease.ErrCorrupt, lease.ErrNoSpace, lease.ErrRetired, lease.ErrUnsafe,
+		&lease.WaitError{Err: lease.ErrFull}, &lease.WaitError{Err: lease.ErrLoss}, &lease.WaitError{Err: lease.ErrAhead},
+		lease.ErrInvalid, lease.ErrSecret, lease.ErrNoCounter, lease.ErrCounter, lease.ErrEnd, lease.ErrMismatch, lease.ErrCorrupt, lease.ErrNoSpace, lease.ErrRetired, lease.ErrUnsafe,
 		lease.ErrClock, lease.ErrUnknown, lease.ErrStore, randflake.ErrEndOfLife, randflake.ErrExhausted,
-		connect.NewError(connect.CodePermissionDenied, errors.New("no rule allows it")),
-		&wire.LimitError{What: "count", Asked: 2, Limit: 1},
+		connect.NewError(connect.CodePermissionDenied, &wire.LimitError{What: "count", Asked: 2, Limit: 1}),
 	} {
 		sent, _ := wire.Error(err, "PROCEDURE", "")
 		for _, detail := range sent.Details() {
 			value, err := detail.Value()
 			require.NoError(t, err)
 			if info, ok := value.(*errdetails.ErrorInfo); ok {
-				lines = append(lines, fmt.Sprintf("reason %s: %s of %s, metadata %v", info.Reason, sent.Code(), info.Domain, info.Metadata))
+				keys := strings.Join(slices.Sorted(maps.Keys(info.Metadata)), " ")
+				lines = append(lines, fmt.Sprintf("reason %s: %s of %s, metadata %s", info.Reason, sent.Code(), info.Domain, keys))
 			}
 		}
 	}
