@@ -53,7 +53,7 @@ func (r *replica) GetLimits(ctx context.Context, _ *api.GetLimitsRequest) (*api.
 	}
 	return &api.GetLimitsResponse{
 		WindowSeconds:  60,
-		First:          16,
+		FirstNode:      16,
 		Nodes:          8,
 		Ahead:          5,
 		MaxSkewSeconds: 7,
@@ -334,7 +334,7 @@ func (c *counting) List(_ context.Context, r *api.ListRequest) (*api.ListRespons
 
 func (c *counting) Get(_ context.Context, r *api.GetRequest) (*api.GetResponse, error) {
 	c.asked = r
-	return &api.GetResponse{Counter: &api.Counter{Name: "a", Start: 1, Step: 1, End: 9, Next: 7}}, c.err
+	return &api.GetResponse{Counter: &api.Counter{Name: "a", Start: 1, Step: 1, Last: 9, Next: 7}}, c.err
 }
 
 func (c *counting) Take(_ context.Context, r *api.CounterServiceTakeRequest) (*api.CounterServiceTakeResponse, error) {

@@ -47,7 +47,7 @@ func New(ctx context.Context, space string, addresses []string, options ...Optio
 	}
 	l.check = found.Check
 	l.limits = lease.Limits{
-		First:   found.First,
+		First:   found.FirstNode,
 		Nodes:   found.Nodes,
 		Ahead:   int64(found.Ahead),
 		Window:  time.Duration(found.WindowSeconds) * time.Second,

@@ -55,7 +55,7 @@ func (s leaseService) GetLimits(ctx context.Context, _ *api.GetLimitsRequest) (*
 	limits := state.Store.Limits()
 	return &api.GetLimitsResponse{
 		WindowSeconds:  uint32(limits.Window / time.Second),
-		First:          limits.First,
+		FirstNode:      limits.First,
 		Nodes:          limits.Nodes,
 		Ahead:          uint32(limits.Ahead),
 		MaxSkewSeconds: uint32(limits.MaxSkew / time.Second),

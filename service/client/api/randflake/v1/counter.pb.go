@@ -137,7 +137,7 @@ type CounterServiceTakeRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Space         string                 `protobuf:"bytes,1,opt,name=space,proto3" json:"space,omitempty"`
 	Counter       string                 `protobuf:"bytes,2,opt,name=counter,proto3" json:"counter,omitempty"`
-	Count         int64                  `protobuf:"varint,3,opt,name=count,proto3" json:"count,omitempty"` // how many numbers; 0 stands for 1, and there are fewer in the run where the counter's end is near
+	Count         int64                  `protobuf:"varint,3,opt,name=count,proto3" json:"count,omitempty"` // how many numbers; 0 stands for 1, and there are fewer in the run where the counter's last number is near
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -362,12 +362,12 @@ type Counter struct {
 	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	Start         int64                  `protobuf:"varint,2,opt,name=start,proto3" json:"start,omitempty"`
 	Step          int64                  `protobuf:"varint,3,opt,name=step,proto3" json:"step,omitempty"`
-	End           int64                  `protobuf:"varint,4,opt,name=end,proto3" json:"end,omitempty"`        // included
+	Last          int64                  `protobuf:"varint,4,opt,name=last,proto3" json:"last,omitempty"`
 	Next          int64                  `protobuf:"varint,5,opt,name=next,proto3" json:"next,omitempty"`      // the first number that nobody has taken, or -1 where none is left
 	Period        string                 `protobuf:"bytes,6,opt,name=period,proto3" json:"period,omitempty"`   // in which the numbers are, or empty
 	Lost          bool                   `protobuf:"varint,7,opt,name=lost,proto3" json:"lost,omitempty"`      // whether data was lost since, so that more may have been taken
 	Periods       string                 `protobuf:"bytes,8,opt,name=periods,proto3" json:"periods,omitempty"` // with which it begins again, such as "day in UTC", or empty
-	Check         string                 `protobuf:"bytes,9,opt,name=check,proto3" json:"check,omitempty"`     // stands for what else must stay, as the secret of texts with its numbers, or empty
+	Series        string                 `protobuf:"bytes,9,opt,name=series,proto3" json:"series,omitempty"`   // stands for what else must stay, as the secret of texts with its numbers, or empty
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -423,9 +423,9 @@ func (x *Counter) GetStep() int64 {
 	return 0
 }
 
-func (x *Counter) GetEnd() int64 {
+func (x *Counter) GetLast() int64 {
 	if x != nil {
-		return x.End
+		return x.Last
 	}
 	return 0
 }
@@ -458,9 +458,9 @@ func (x *Counter) GetPeriods() string {
 	return ""
 }
 
-func (x *Counter) GetCheck() string {
+func (x *Counter) GetSeries() string {
 	if x != nil {
-		return x.Check
+		return x.Series
 	}
 	return ""
 }
@@ -691,17 +691,17 @@ const file_randflake_v1_counter_proto_rawDesc = "" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x12\x18\n" +
 	"\acounter\x18\x02 \x01(\tR\acounter\x12\x12\n" +
 	"\x04next\x18\x03 \x01(\x03R\x04next\"\r\n" +
-	"\vSetResponse\"\xc9\x01\n" +
+	"\vSetResponse\"\xcd\x01\n" +
 	"\aCounter\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05start\x18\x02 \x01(\x03R\x05start\x12\x12\n" +
-	"\x04step\x18\x03 \x01(\x03R\x04step\x12\x10\n" +
-	"\x03end\x18\x04 \x01(\x03R\x03end\x12\x12\n" +
+	"\x04step\x18\x03 \x01(\x03R\x04step\x12\x12\n" +
+	"\x04last\x18\x04 \x01(\x03R\x04last\x12\x12\n" +
 	"\x04next\x18\x05 \x01(\x03R\x04next\x12\x16\n" +
 	"\x06period\x18\x06 \x01(\tR\x06period\x12\x12\n" +
 	"\x04lost\x18\a \x01(\bR\x04lost\x12\x18\n" +
-	"\aperiods\x18\b \x01(\tR\aperiods\x12\x14\n" +
-	"\x05check\x18\t \x01(\tR\x05check\"<\n" +
+	"\aperiods\x18\b \x01(\tR\aperiods\x12\x16\n" +
+	"\x06series\x18\t \x01(\tR\x06series\"<\n" +
 	"\n" +
 	"GetRequest\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x12\x18\n" +

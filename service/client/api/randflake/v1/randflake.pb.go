@@ -266,7 +266,7 @@ type GetLimitsResponse struct {
 	MaxSkewSeconds uint32                 `protobuf:"varint,4,opt,name=max_skew_seconds,json=maxSkewSeconds,proto3" json:"max_skew_seconds,omitempty"` // the most by which two clocks of the space may differ
 	Reserve        uint32                 `protobuf:"varint,6,opt,name=reserve,proto3" json:"reserve,omitempty"`                                       // how many nodes are kept for each of 64 slices of the time after a loss of data
 	Check          string                 `protobuf:"bytes,5,opt,name=check,proto3" json:"check,omitempty"`                                            // check value of the secret that the space is for, 16 hexadecimal digits; empty for any
-	First          uint32                 `protobuf:"varint,7,opt,name=first,proto3" json:"first,omitempty"`                                           // the first node, 0 unless the space has a part of them
+	FirstNode      uint32                 `protobuf:"varint,7,opt,name=first_node,json=firstNode,proto3" json:"first_node,omitempty"`                  // 0 unless the space has a part of them
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
 }
@@ -343,9 +343,9 @@ func (x *GetLimitsResponse) GetCheck() string {
 	return ""
 }
 
-func (x *GetLimitsResponse) GetFirst() uint32 {
+func (x *GetLimitsResponse) GetFirstNode() uint32 {
 	if x != nil {
-		return x.First
+		return x.FirstNode
 	}
 	return 0
 }
@@ -370,15 +370,16 @@ const file_randflake_v1_randflake_proto_rawDesc = "" +
 	"\x05start\x18\x03 \x01(\x03R\x05start\x12\x10\n" +
 	"\x03end\x18\x04 \x01(\x03R\x03end\"(\n" +
 	"\x10GetLimitsRequest\x12\x14\n" +
-	"\x05space\x18\x01 \x01(\tR\x05space\"\xd6\x01\n" +
+	"\x05space\x18\x01 \x01(\tR\x05space\"\xdf\x01\n" +
 	"\x11GetLimitsResponse\x12%\n" +
 	"\x0ewindow_seconds\x18\x01 \x01(\rR\rwindowSeconds\x12\x14\n" +
 	"\x05nodes\x18\x02 \x01(\rR\x05nodes\x12\x14\n" +
 	"\x05ahead\x18\x03 \x01(\rR\x05ahead\x12(\n" +
 	"\x10max_skew_seconds\x18\x04 \x01(\rR\x0emaxSkewSeconds\x12\x18\n" +
 	"\areserve\x18\x06 \x01(\rR\areserve\x12\x14\n" +
-	"\x05check\x18\x05 \x01(\tR\x05check\x12\x14\n" +
-	"\x05first\x18\a \x01(\rR\x05first2\xa0\x01\n" +
+	"\x05check\x18\x05 \x01(\tR\x05check\x12\x1d\n" +
+	"\n" +
+	"first_node\x18\a \x01(\rR\tfirstNode2\xa0\x01\n" +
 	"\fLeaseService\x12=\n" +
 	"\x04Take\x12\x19.randflake.v1.TakeRequest\x1a\x1a.randflake.v1.TakeResponse\x12Q\n" +
 	"\tGetLimits\x12\x1e.randflake.v1.GetLimitsRequest\x1a\x1f.randflake.v1.GetLimitsResponse\"\x03\x90\x02\x01BLZJgithub.com/randflake/randflake/service/client/api/randflake/v1;randflakev1b\x06proto3"
