@@ -3,6 +3,7 @@ package gapless
 import (
 	"database/sql"
 	"errors"
+	"fmt"
 	"math"
 	"net/url"
 	"path/filepath"
@@ -45,8 +46,43 @@ func TestMariaDB(t *testing.T) {
 	db, err := openDB(server, server.Addr())
 	must(t, err)
 	defer db.Close()
+	become := func(user string) *sql.DB {
+		app, err := sql.Open("mysql", user+":app@tcp("+server.Addr()+")/randflake")
+		must(t, err)
+		return app
+	}
+	t.Run("rights", func(t *testing.T) { rights(t, db, gapless.MySQL, "CREATE USER %s IDENTIFIED BY 'app'", become) })
 	t.Run("implicit commit", func(t *testing.T) { implicitCommit(t, db) })
 	t.Run("ignored deadlock", func(t *testing.T) { ignoredDeadlock(t, db) })
+}
+
+// rights: a user takes numbers with SELECT and UPDATE, and creates counters with INSERT as well.
+func rights(t *testing.T, db *sql.DB, in func(*sql.Tx) gapless.Tx, create string, become func(user string) *sql.DB) {
+	for _, user := range []struct {
+		name, rights string
+		creates      bool
+	}{{"reader", "SELECT, UPDATE", false}, {"creator", "SELECT, UPDATE, INSERT", true}} {
+		require.Done(t)(db.ExecContext(t.Context(), fmt.Sprintf(create, user.name)))
+		require.Done(t)(db.ExecContext(t.Context(), "GRANT "+user.rights+" ON randflake_gapless TO "+user.name))
+		app := become(user.name)
+		defer app.Close()
+		as := func(db *sql.DB, do func(gapless.Tx) error) error {
+			tx, err := db.BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelReadCommitted})
+			must(t, err)
+			defer tx.Rollback()
+			return errors.Join(do(in(tx)), tx.Commit())
+		}
+		create := func(tx gapless.Tx) error { return tx.Create(t.Context(), "by-"+user.name, 1, 9) }
+		err := as(app, create)
+		require.That(t, (err == nil) == user.creates, "%s creates a counter: %v", user.name, err)
+		if err != nil {
+			must(t, as(db, create))
+		}
+		must(t, as(app, func(tx gapless.Tx) error {
+			_, err := tx.Next(t.Context(), "by-"+user.name)
+			return err
+		}))
+	}
 }
 
 // implicitCommit: a number is not taken when the server has committed the transaction on its own.

@@ -33,6 +33,18 @@ func TestPostgres(t *testing.T) {
 		end:    server.Kill,
 		start:  server.Start,
 	}.test(t)
+	as := func(user string) *sql.DB {
+		db, err := sql.Open("pgx", server.URL())
+		must(t, err)
+		db.SetMaxOpenConns(1) // a session
+		if user != "" {
+			require.Done(t)(db.ExecContext(t.Context(), "SET ROLE "+user))
+		}
+		return db
+	}
+	owner := as("")
+	defer owner.Close()
+	t.Run("rights", func(t *testing.T) { rights(t, owner, gapless.Postgres, "CREATE ROLE %s", as) })
 	t.Run("pgx", func(t *testing.T) { testPgx(t, server) })
 }
 
