@@ -26,7 +26,7 @@ func newSpace(t testing.TB, data *leasetest.Memory, intercept leasetest.Intercep
 	if intercept != nil {
 		engine = leasetest.Intercept(engine, intercept)
 	}
-	s, err := lease.Create(t.Context(), engine, lease.Config{New: true})
+	s, err := lease.Create(t.Context(), engine, lease.Config{NeverUsed: true})
 	if errors.Is(err, lease.ErrExists) {
 		s, err = lease.Open(t.Context(), engine, lease.Config{})
 	}

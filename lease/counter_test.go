@@ -16,7 +16,7 @@ import (
 func TestCounter(t *testing.T) {
 	now := time.Unix(1800000000, 0)
 	data := newMemory()
-	s := createAs(t, conn{memory: data}, Config{Clock: at(&now), New: true})
+	s := createAs(t, conn{memory: data}, Config{Clock: at(&now), NeverUsed: true})
 	day := func(n int) Period {
 		begin := now.AddDate(0, 0, n)
 		return Period{"day", begin.UTC().Format(time.DateOnly), begin}

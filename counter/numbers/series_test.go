@@ -56,7 +56,7 @@ func (b *testbed) counters(t testing.TB) *counter.Counters {
 		}
 		return c.On(ctx, e)
 	})
-	s, err := lease.Create(t.Context(), engine, lease.Config{New: true, Clock: b.now})
+	s, err := lease.Create(t.Context(), engine, lease.Config{NeverUsed: true, Clock: b.now})
 	if errors.Is(err, lease.ErrExists) {
 		s, err = lease.Open(t.Context(), engine, lease.Config{Clock: b.now})
 	}

@@ -182,7 +182,7 @@ func exitCodes(t *testing.T) (lines []string) {
 func printedJSON(t *testing.T) (lines []string) {
 	tool, dir := tool(t), t.TempDir()
 	secret, leases := filepath.Join(dir, "secret"), filepath.Join(dir, "leases")
-	must(t, tool, "store", "init", "--new", leases, "--secret-file", secret)
+	must(t, tool, "store", "init", "--never-used", leases, "--secret-file", secret)
 	must(t, tool, "next", "--create", "--store", leases, "orders")
 	id := strings.TrimSpace(must(t, tool, "new", "--store", leases, "--secret-file", secret))
 	masked := strings.TrimSpace(must(t, tool, "mask", "5", "--secret-file", secret))

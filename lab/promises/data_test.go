@@ -69,7 +69,7 @@ func entries(t *testing.T) (lines []string) {
 				seen[now] = true
 			}
 		}
-		s, err := lease.Create(t.Context(), engine, lease.Config{New: true, Check: secret(t).CheckValue(), Trust: true})
+		s, err := lease.Create(t.Context(), engine, lease.Config{NeverUsed: true, Check: secret(t).CheckValue(), Trust: true})
 		require.NoError(t, err)
 		note("1 a new space")
 		window := time.Now().Unix() / 60
@@ -110,7 +110,7 @@ func documents(t *testing.T) (lines []string) {
 	t.Setenv("AWS_ACCESS_KEY_ID", "key")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
 	for _, store := range []string{"file:" + dir, "s3://bucket/ids?region=r&endpoint=" + server.URL} {
-		space, err := url.Create(t.Context(), store, lease.Config{New: true})
+		space, err := url.Create(t.Context(), store, lease.Config{NeverUsed: true})
 		require.NoError(t, err)
 		space.Close()
 	}

@@ -39,7 +39,7 @@ var quiet = slog.New(slog.DiscardHandler)
 func newBed(t *testing.T) *bed {
 	t.Helper()
 	b := &bed{T: t, data: leasetest.NewMemory()}
-	made, err := lease.Create(t.Context(), b.data.Connect(), lease.Config{New: true})
+	made, err := lease.Create(t.Context(), b.data.Connect(), lease.Config{NeverUsed: true})
 	require.NoError(b, err)
 	b.Cleanup(func() { made.Close() })
 	for i := range b.down {
@@ -78,7 +78,7 @@ const invoices = "INV-{date:20060102}-{n:6}"
 // checkOf returns the check value of a series.
 func checkOf(t *testing.T, pattern string) string {
 	t.Helper()
-	space, err := lease.Create(t.Context(), leasetest.NewMemory().Connect(), lease.Config{New: true})
+	space, err := lease.Create(t.Context(), leasetest.NewMemory().Connect(), lease.Config{NeverUsed: true})
 	require.NoError(t, err)
 	series, err := numbers.Open(t.Context(), counter.From(space), "invoices", pattern)
 	require.NoError(t, err)

@@ -99,7 +99,7 @@ func TestNeverOpened(t *testing.T) {
 			return lease.Open(ctx, data.Connect(), c)
 		}, io.Discard, slog.New(slog.DiscardHandler))
 		defer s.Close()
-		_, err := lease.Create(t.Context(), data.Connect(), lease.Config{Limits: lease.Limits{Nodes: 1024}, New: true})
+		_, err := lease.Create(t.Context(), data.Connect(), lease.Config{Limits: lease.Limits{Nodes: 1024}, NeverUsed: true})
 		require.NoError(t, err)
 		spaces := []config.Space{{Name: "a", Kind: "twitter", Store: "memory"}, {Name: "b", Kind: "twitter", Store: "memory"}}
 		require.NoError(t, s.Configure(&config.Config{Spaces: spaces[:1]}))

@@ -85,7 +85,7 @@ func newTestbed(t testing.TB, yaml string) *testbed {
 			continue
 		}
 		w.data[s.Store] = leasetest.NewMemory()
-		settings := lease.Config{New: true}
+		settings := lease.Config{NeverUsed: true}
 		if s.Kind == "twitter" {
 			settings.Limits.Nodes = 1024
 		} else if s.SecretFile == "" {

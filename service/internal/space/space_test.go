@@ -93,9 +93,9 @@ func makeFake(t *testing.T, c config.Space, counters ...config.Counter) *fake {
 		limits = lease.Limits{First: 513, Nodes: 512}
 	}
 	made, err := lease.Create(t.Context(), f.data.Connect(), lease.Config{
-		Limits: limits,
-		New:    c.Store != "old",
-		Check:  map[string][8]byte{"checked": {1}}[c.Store],
+		Limits:    limits,
+		NeverUsed: c.Store != "old",
+		Check:     map[string][8]byte{"checked": {1}}[c.Store],
 	})
 	require.NoError(t, err)
 	made.Close()

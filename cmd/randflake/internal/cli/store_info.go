@@ -167,7 +167,7 @@ func (f *findings) addBeginning() {
 		f.add(false, "that is %v later than right clocks can have set it: "+
 			"this machine's clock is behind, or the one of who noted it was ahead: "+
 			"if the latter, set it right, end the programs that ran under it, run randflake store retire %s, "+
-			"and make another space without --new, for another secret if they made IDs",
+			"and make another space without --never-used, for another secret if they made IDs",
 			info.FloorExcess, f.home.operand())
 	}
 	isNearlyFull := 10*uint64(info.TakenNodes) > 9*uint64(most)

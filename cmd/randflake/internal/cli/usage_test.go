@@ -123,7 +123,7 @@ func TestMessages(t *testing.T) {
 		{args: `mask --secret-file bom 5`},
 		{args: `mask --secret-file . 5`, want: "is a directory: want a file with 32 hexadecimal digits"},
 		{args: `store info --store secret`, want: "store secret is a file: want a directory"},
-		{args: `new --store missing`, want: "randflake store init --new in a new store"},
+		{args: `new --store missing`, want: "randflake store init --never-used in a new store"},
 		{args: `store info --store BLANK`, want: "white space"},
 		{args: `convert`, input: "\ufeff" + "jvgoe12ccb8gh\r\n"},
 		{args: `convert`, input: "\ufeff" + "\"jvgoe12ccb8gh\",\r\n"},
