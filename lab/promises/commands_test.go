@@ -155,6 +155,10 @@ func flagsOfService(t *testing.T) (lines []string) {
 func exitCodes(t *testing.T) (lines []string) {
 	const past, future = "1000000000000000000", "9000000000000000000"
 	tool, daemon := tool(t), daemon(t)
+	retired, wrong := filepath.Join(t.TempDir(), "retired"), filepath.Join(t.TempDir(), "wrong.yaml")
+	must(t, tool, "store", "init", "--never-used", "--nodes", "1024", retired)
+	must(t, tool, "store", "retire", retired)
+	require.NoError(t, os.WriteFile(wrong, []byte("spaces: []"), 0o600))
 	for _, c := range []struct{ what, program, input, args string }{
 		{"done", tool, "", "version"},
 		{"a wrong command line", tool, "", "new --nosuch"},
@@ -162,13 +166,16 @@ func exitCodes(t *testing.T) (lines []string) {
 		{"a failure", tool, "", "convert nosuch"},
 		{"inspect, an ID of the past", tool, "", "inspect --layout discord " + past},
 		{"inspect, an ID of the future", tool, "", "inspect --layout discord " + future},
+		{"inspect, an ID of the future, and a text that is none", tool, "", "inspect --layout discord nosuch " + future},
 		{"audit, IDs once", tool, past, "audit"},
 		{"audit, an ID twice", tool, past + "\n" + past, "audit"},
 		{"store info, no space", tool, "", "store info nosuch"},
+		{"store info, something is wrong", tool, "", "store info " + retired},
 		{"done", daemon, "", "version"},
 		{"a wrong command line", daemon, "", "--nosuch"},
 		{"an unknown command", daemon, "", "nosuch"},
 		{"a failure", daemon, "", "check --config nosuch"},
+		{"check, the file is wrong", daemon, "", "check --config " + wrong},
 		{"ready, it is not", daemon, "", "ready http://localhost:1"},
 	} {
 		out, code := run(t, c.input, c.program, strings.Fields(c.args)...)

@@ -43,6 +43,7 @@ const (
 	exitOK     = 0
 	exitFailed = 1
 	exitUsage  = 2
+	exitNo     = 3 // nothing failed, but the answer is no
 )
 
 // A tool is one call of the program.
@@ -62,11 +63,15 @@ func (t *tool) run(ctx context.Context, args []string) int {
 	if err == nil || errors.Is(err, errUnread) {
 		return exitOK
 	}
-	if err != errReported {
+	if err != errReported && err != errNo {
 		t.note(err.Error())
 	}
-	if usage := usageError(""); errors.As(err, &usage) {
+	usage := usageError("")
+	switch {
+	case errors.As(err, &usage):
 		return exitUsage
+	case errors.Is(err, errNo):
+		return exitNo
 	}
 	return exitFailed
 }

@@ -53,7 +53,7 @@ func (a *audit) tally() tally {
 	return t
 }
 
-// report prints what the IDs tell. An ID that comes twice, or is rounded, is an error, which the report shows.
+// report prints what the IDs tell. If an ID comes twice, or is rounded, it returns errNo.
 func (a *audit) report() error {
 	t := a.tally()
 	w := &strings.Builder{}
@@ -83,7 +83,7 @@ func (a *audit) report() error {
 	if err := a.in.print("%s", w.String()); err != nil || isGood {
 		return err
 	}
-	return errReported
+	return errNo
 }
 
 // writeRounding writes which IDs a program has rounded. Of exact ones without repeats it says nothing.
