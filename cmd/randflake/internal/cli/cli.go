@@ -9,7 +9,7 @@
 //     people write around the ID, and paste.go finds the form and reads it, with wide.go and digits.go.
 //   - Telling what an ID is: reading.go and uuid.go have the fields, guess.go the likeliest kind, and
 //     printing.go the lines.
-//   - The table of an audit: rows.go finds the IDs, entries.go keeps them, decoding.go chooses how to
+//   - The table of an analysis: rows.go finds the IDs, entries.go keeps them, decoding.go chooses how to
 //     read them, tally.go counts, and rounding.go finds out whether a program rounded them.
 package cli
 

@@ -451,7 +451,7 @@ func TestSnowflakesNeedNoSecret(t *testing.T) {
 		t.Setenv(storeVariable, store)
 		require.Contains(t, succeed(t, "", "inspect", documented), "snowflake discord", "%s", store)
 		require.Contains(t, succeed(t, "", "inspect", "01ARZ3NDEKTSV4RRFFQ69G5FAV"), "2016-07-30T23:54:10.259Z", "%s", store)
-		require.Contains(t, succeed(t, documented+"\n", "audit"), "kind     snowflake node8", "%s", store)
+		require.Contains(t, succeed(t, documented+"\n", "analyze"), "kind     snowflake node8", "%s", store)
 		wantFailure(t, call(t, "", "inspect", "jvgoe12ccb8gh"), exitFailed, says)
 		wantFailure(t, call(t, "", "inspect", "--kind", "randflake", documented), exitFailed, says)
 		wantFailure(t, call(t, "", "inspect", "--store", store, documented), exitFailed, says)

@@ -24,7 +24,7 @@ type reading struct {
 	evidence evidence
 }
 
-// Evidence is what guesses and audits make of the fields of an ID.
+// Evidence is what guesses and analyses make of the fields of an ID.
 type evidence struct {
 	used     float64 // the share of the fields' bits that their numbers need
 	worker   uint64  // the number of the generator
