@@ -89,7 +89,7 @@ func ExampleCounters_OpenStrict() {
 // Two hundred rows get their numbers before they are inserted. The counter ends at 250.
 func ExampleCounter_FillWait() {
 	ctx := context.Background()
-	rows, err := exampleCounters(ctx).Open(ctx, "rows", counter.OrCreate(counter.Config{End: 250}))
+	rows, err := exampleCounters(ctx).Open(ctx, "rows", counter.OrCreate(counter.Config{Last: 250}))
 	if err != nil {
 		log.Fatal(err)
 	}

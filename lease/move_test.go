@@ -398,7 +398,7 @@ func TestRetireRemembered(t *testing.T) {
 func TestMoveCounters(t *testing.T) {
 	w := newRemoval(t, Limits{})
 	shift := Period{"shift", "early", noon}
-	w.must(w.old.CreateCounter(t.Context(), Counter{Name: "c", Start: 3, Periods: "shift", Check: "aa"}))
+	w.must(w.old.CreateCounter(t.Context(), Counter{Name: "c", Start: 3, Periods: "shift", Series: "aa"}))
 	backup := w.from.snapshot()
 	backup.lineage = "restored"
 	w.from.restore(backup)

@@ -476,7 +476,7 @@ func TestEntriesOfFirstRelease(t *testing.T) {
 		data.data = map[string]string{
 			"s/meta":   meta,
 			"s/leases": "1 0 0 0 30000000 3 1 30000001 0 0",
-			"s/c/c":    `{"format":1,"counter":{"next":7,"start":0,"step":1,"end":9223372036854775807,"term":"A"}}`,
+			"s/c/c":    `{"format":1,"counter":{"next":7,"start":0,"step":1,"last":9223372036854775807,"term":"A"}}`,
 		}
 		s, err := Open(t.Context(), conn{memory: data}, Config{Name: "s", Clock: atNoon})
 		require.NoError(t, err)
@@ -488,7 +488,7 @@ func TestEntriesOfFirstRelease(t *testing.T) {
 		want := map[string]string{
 			"s/meta":   meta,
 			"s/leases": "2 0 0 0 30000000 5 2 30000001 0 0",
-			"s/c/c":    `{"format":1,"counter":{"next":9,"start":0,"step":1,"end":9223372036854775807,"term":"A"}}`,
+			"s/c/c":    `{"format":1,"counter":{"next":9,"start":0,"step":1,"last":9223372036854775807,"term":"A"}}`,
 		}
 		require.That(t, maps.Equal(data.data, want), "%q, want %q", data.data, want)
 	}

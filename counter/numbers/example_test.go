@@ -79,8 +79,8 @@ func ExampleEncrypted() {
 }
 
 // The day is printed, and the counter goes on through the year.
-func ExampleWithPeriod() {
-	invoices, err := numbers.NewFormat("invoices", "{date:060102}-{n:5}", numbers.WithPeriod(numbers.Year))
+func ExampleWithPeriods() {
+	invoices, err := numbers.NewFormat("invoices", "{date:060102}-{n:5}", numbers.WithPeriods(numbers.Year))
 	if err != nil {
 		panic(err)
 	}

@@ -1,8 +1,10 @@
 package promises
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -203,7 +205,15 @@ func printedJSON(t *testing.T) (lines []string) {
 		{"unmask", "unmask " + masked + " --secret-file " + secret},
 	} {
 		out := must(t, tool, strings.Fields(c.args+" --json")...)
-		lines = append(lines, fmt.Sprintf("randflake %s: %s", c.what, keysIn(out)))
+		var object map[string]any
+		require.NoError(t, json.Unmarshal([]byte(out), &object))
+		keys := slices.Collect(maps.Keys(object))
+		fields, _ := object["fields"].(map[string]any)
+		for name := range fields {
+			keys = append(keys, "fields."+name)
+		}
+		slices.Sort(keys)
+		lines = append(lines, fmt.Sprintf("randflake %s: %s", c.what, strings.Join(keys, " ")))
 	}
 	return lines
 }

@@ -76,7 +76,7 @@ func entries(t *testing.T) (lines []string) {
 		require.Done(t)(s.Take(t.Context(), window, window+1, 3))
 		note("2 leases")
 		require.NoError(t, s.CreateCounter(t.Context(), lease.Counter{Name: "orders", Start: 1}))
-		require.NoError(t, s.CreateCounter(t.Context(), lease.Counter{Name: "invoices", Start: 1, End: 9999, Periods: "day in UTC", Check: "c"}))
+		require.NoError(t, s.CreateCounter(t.Context(), lease.Counter{Name: "invoices", Start: 1, Last: 9999, Periods: "day in UTC", Series: "c"}))
 		note("3 new counters")
 		require.Done(t)(s.TakeNumbers(t.Context(), "orders", lease.Period{}, 41))
 		today := lease.Period{Of: "day in UTC", Key: "2026-11-29", Begin: day.Truncate(24 * time.Hour)}
@@ -196,14 +196,14 @@ func texts(t *testing.T) (lines []string) {
 	require.NoError(t, err)
 	add("ulid/objectkey, key", keys.Key(u))
 
-	week, err := numbers.ParsePeriod("week")
+	week, err := numbers.ParsePeriods("week")
 	require.NoError(t, err)
 	for _, pattern := range []string{
 		"{n:6}", "{date:20060102}-{n:6}{check:mod97-10}", "{period}-{n:8:crockford}{check:mod37-2}", "{n:6:consonants}", "{n:6}{check:mod11-2}",
 	} {
 		for what, options := range map[string][]numbers.Option{"plain": nil, "encrypted": {numbers.Encrypted(s)}} {
 			if strings.Contains(pattern, "{period}") {
-				options = append(options, numbers.WithPeriod(week))
+				options = append(options, numbers.WithPeriods(week))
 			}
 			format, err := numbers.NewFormat("orders", pattern, options...)
 			require.NoError(t, err)
@@ -213,7 +213,7 @@ func texts(t *testing.T) (lines []string) {
 		}
 	}
 	for _, name := range []string{"day", "week", "month", "quarter", "year", "fiscal year from April on"} {
-		period, err := numbers.ParsePeriod(name)
+		period, err := numbers.ParsePeriods(name)
 		require.NoError(t, err)
 		add("numbers, period "+name, fmt.Sprintf("%+v", period.At(day, time.UTC)))
 	}

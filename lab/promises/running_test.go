@@ -124,8 +124,8 @@ spaces:
     kind: randflake
     store: file:%[1]s/leases
     secretFile: %[1]s/secret
-    counters: [{name: daily, period: day}, {name: "*"}]
-principals: [{name: web, tokens: [%[2]x]}]
+    counters: [{name: daily, periods: day}, {name: "*"}]
+principals: [{name: web, tokenHashes: [%[2]x]}]
 rules: [{principals: [web], spaces: ["*"], verbs: [lease, list, mint, inspect, count, set, observe]}]
 `, dir, sha256.Sum256([]byte(bearer)))
 	require.NoError(t, os.WriteFile(dir+"/randflaked.yaml", []byte(config), 0o600))

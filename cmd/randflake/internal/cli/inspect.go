@@ -171,7 +171,7 @@ func (i *inspector) readingsOf(p parsed) ([]reading, error) {
 		r := readRandflake(i.cipher, p.id)
 		r.prefix = p.prefix
 		if p.form == formGosuda {
-			r.fields = append(r.fields, textField("form", formGosuda))
+			r.note = textField("form", formGosuda)
 		}
 		return i.single(r)
 	}

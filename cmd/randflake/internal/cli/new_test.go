@@ -193,11 +193,11 @@ func TestNewIntoInspect(t *testing.T) {
 		seen := map[string]bool{}
 		for lines.More() {
 			var v struct {
-				ID                       string
-				Time                     time.Time
-				Node, Datacenter, Worker uint32
+				ID     string
+				Time   time.Time
+				Fields struct{ Node, Datacenter, Worker uint32 }
 			}
-			if err := lines.Decode(&v); err != nil || !isNow(v.Time) || v.Node|v.Datacenter<<5|v.Worker > 100 {
+			if err := lines.Decode(&v); err != nil || !isNow(v.Time) || v.Fields.Node|v.Fields.Datacenter<<5|v.Fields.Worker > 100 {
 				t.Fatalf("%s: %+v, %v", form, v, err)
 			}
 			seen[v.ID] = true

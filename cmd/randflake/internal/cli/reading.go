@@ -21,6 +21,7 @@ type reading struct {
 	decimal  string    // or "" for an ID that is no number
 	time     time.Time // zero for an ID without one
 	fields   []field
+	note     field // on the reading as a whole, or zero
 	evidence evidence
 }
 

@@ -68,7 +68,7 @@ func TestUsageErrors(t *testing.T) {
 		{"new -n 1e6", []string{"1e6", "want a whole number of 1 or more, in digits"}},
 		{"counter create a --start -1 --store DIR", []string{"--start", "want a whole number of 1 or more"}},
 		{"counter create a --step 0 --store DIR", []string{"--step", "want a whole number of 1 or more"}},
-		{"counter create a --start 5 --end 4 --store DIR", []string{"from 5 by 1 to 4"}},
+		{"counter create a --start 5 --last 4 --store DIR", []string{"from 5 by 1 to 4"}},
 		{"counter set a", []string{"NEXT is missing"}},
 		{"counter set a b --store DIR", []string{`NEXT is "b"`, "want a whole number"}},
 		{"store grab", []string{`unknown command "grab"`, "see randflake store --help"}},
