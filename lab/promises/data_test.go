@@ -97,7 +97,7 @@ func entries(t *testing.T) (lines []string) {
 		require.NoError(t, s.Retire(t.Context()))
 		note("8 retired")
 	})
-	return append(lines, documents(t)...)
+	return slices.Concat(lines, documents(t), places(t))
 }
 
 // documents has the keys of those in which a directory and a bucket keep entries.
