@@ -26,7 +26,7 @@ func newSpace(t testing.TB, data *leasetest.Memory, intercept leasetest.Intercep
 	if intercept != nil {
 		engine = leasetest.Intercept(engine, intercept)
 	}
-	s, err := lease.Create(t.Context(), engine, lease.Config{New: true})
+	s, err := lease.Create(t.Context(), engine, lease.Config{NeverUsed: true})
 	if errors.Is(err, lease.ErrExists) {
 		s, err = lease.Open(t.Context(), engine, lease.Config{})
 	}
@@ -108,7 +108,7 @@ func TestEverybody(t *testing.T) {
 // TestEnd: the last numbers are given, and then there are none.
 func TestEnd(t *testing.T) {
 	counters := From(newSpace(t, leasetest.NewMemory(), nil))
-	c, err := counters.Open(t.Context(), "orders", OrCreate(Config{Start: 3, Step: 5, End: 25}), WithRunLength(4, 4), quiet)
+	c, err := counters.Open(t.Context(), "orders", OrCreate(Config{Start: 3, Step: 5, Last: 25}), WithRunLength(4, 4), quiet)
 	require.NoError(t, err)
 	var got []int64
 	for {
@@ -132,7 +132,7 @@ func TestEnd(t *testing.T) {
 // TestOpen has counters that are there or not, and options that do not fit.
 func TestOpen(t *testing.T) {
 	counters := From(newSpace(t, leasetest.NewMemory(), nil))
-	require.NoError(t, counters.Create(t.Context(), "orders", Config{Start: 3, Step: 5, End: 25}))
+	require.NoError(t, counters.Create(t.Context(), "orders", Config{Start: 3, Step: 5, Last: 25}))
 	for _, c := range []struct {
 		name    string
 		options []Option
@@ -141,12 +141,12 @@ func TestOpen(t *testing.T) {
 		{"orders", nil, nil},
 		{"tickets", nil, lease.ErrNoCounter},
 		{"tickets", []Option{quiet, {}}, lease.ErrInvalid},
-		{"orders", []Option{OrCreate(Config{Start: 3, Step: 5, End: 25})}, nil},
-		{"orders", []Option{OrCreate(Config{Start: 8, Step: 5, End: 25})}, lease.ErrMismatch},
-		{"orders", []Option{OrCreate(Config{Start: 3, Step: 1, End: 25})}, lease.ErrMismatch},
-		{"orders", []Option{OrCreate(Config{Start: 3, Step: 5, End: 26})}, lease.ErrMismatch},
+		{"orders", []Option{OrCreate(Config{Start: 3, Step: 5, Last: 25})}, nil},
+		{"orders", []Option{OrCreate(Config{Start: 8, Step: 5, Last: 25})}, lease.ErrMismatch},
+		{"orders", []Option{OrCreate(Config{Start: 3, Step: 1, Last: 25})}, lease.ErrMismatch},
+		{"orders", []Option{OrCreate(Config{Start: 3, Step: 5, Last: 26})}, lease.ErrMismatch},
 		{"orders", []Option{OrCreate(Config{})}, lease.ErrMismatch},
-		{"orders", []Option{OrCreate(Config{Start: 3, Step: 5, End: 25, Check: "aa"})}, lease.ErrMismatch},
+		{"orders", []Option{OrCreate(Config{Start: 3, Step: 5, Last: 25, Series: "aa"})}, lease.ErrMismatch},
 		{"orders", []Option{OfPeriod(lease.Period{Of: "shift", Key: "zz", Begin: time.Now()})}, lease.ErrMismatch},
 		{"bad name", []Option{OrCreate(Config{})}, lease.ErrInvalid},
 		{"tickets", []Option{OrCreate(Config{Start: -1})}, lease.ErrInvalid},
@@ -174,7 +174,7 @@ func TestOpen(t *testing.T) {
 	require.NoError(t, err)
 	defer c.Close()
 	found, err := counters.source.Counter(t.Context(), "seats")
-	require.That(t, err == nil && found.Start == 1 && found.Step == 1 && found.End == math.MaxInt64 && found.Next == 11,
+	require.That(t, err == nil && found.Start == 1 && found.Step == 1 && found.Last == math.MaxInt64 && found.Next == 11,
 		"by default: %+v, %v", found, err)
 	require.Equal(t, c.runLength(1e12, 1e9), 1e9, "numbers of the longest run, by default")
 }
@@ -259,7 +259,7 @@ func TestMetrics(t *testing.T) {
 type rival struct{ Source }
 
 func (r rival) CreateCounter(ctx context.Context, c lease.Counter) error {
-	c.End = 25
+	c.Last = 25
 	if err := r.Source.CreateCounter(ctx, c); err != nil {
 		return err
 	}
@@ -277,7 +277,7 @@ func TestCreatedAtOnce(t *testing.T) {
 		"same":  {25, nil},
 		"other": {26, lease.ErrMismatch},
 	} {
-		_, err := counters.OpenStrict(t.Context(), name, OrCreate(Config{End: c.end}))
+		_, err := counters.OpenStrict(t.Context(), name, OrCreate(Config{Last: c.end}))
 		require.ErrorIs(t, err, c.want, "%s", name)
 	}
 }

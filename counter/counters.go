@@ -14,7 +14,7 @@ import (
 // A Source has counters: those of a space, or of a service in front of one. Its errors are those of
 // a space.
 type Source interface {
-	// CreateCounter makes a counter, whose Start, Step, End, Periods and Check are given.
+	// CreateCounter makes a counter, whose Start, Step, Last, Periods and Series are given.
 	CreateCounter(ctx context.Context, c lease.Counter) error
 
 	// TakeNumbers takes 1 to n numbers, or returns an error.
@@ -49,11 +49,11 @@ type Config struct {
 	// counters start at 1 to 5 share no number.
 	Step int64
 
-	End int64 // no number is larger; the largest int64 by default
+	Last int64 // no number is larger; the largest int64 by default
 
-	// Check has up to 200 bytes that stand for what else must stay, such as the secret of printed
+	// Series has up to 200 bytes that stand for what else must stay, such as the secret of printed
 	// numbers.
-	Check string
+	Series string
 }
 
 // record returns what to create in a source. periods is what the periods are, or "".
@@ -62,8 +62,8 @@ func (c Config) record(name, periods string) lease.Counter {
 		Name:    name,
 		Start:   cmp.Or(c.Start, 1),
 		Step:    cmp.Or(c.Step, 1),
-		End:     cmp.Or(c.End, math.MaxInt64),
-		Check:   c.Check,
+		Last:    cmp.Or(c.Last, math.MaxInt64),
+		Series:  c.Series,
 		Periods: periods,
 	}
 }

@@ -19,7 +19,7 @@
 //	defer orders.Close()
 //	n, err := orders.Wait(ctx) // 1, 2, 3
 //
-// The command randflake store init --new --store store makes the space, or [lease.Create] does.
+// The command randflake store init --never-used --store store makes the space, or [lease.Create] does.
 //
 // # When the store loses data
 //

@@ -26,7 +26,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	space, err := lease.Create(ctx, engine, lease.Config{New: true}) // once, and then lease.Open
+	space, err := lease.Create(ctx, engine, lease.Config{NeverUsed: true}) // once, and then lease.Open
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -55,7 +55,7 @@ func Example() {
 
 // exampleCounters are in memory. A program has them in a directory or on a server that keeps them.
 func exampleCounters(ctx context.Context) *counter.Counters {
-	space, err := lease.Create(ctx, leasetest.NewMemory().Connect(), lease.Config{New: true})
+	space, err := lease.Create(ctx, leasetest.NewMemory().Connect(), lease.Config{NeverUsed: true})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func ExampleCounters_OpenStrict() {
 // Two hundred rows get their numbers before they are inserted. The counter ends at 250.
 func ExampleCounter_FillWait() {
 	ctx := context.Background()
-	rows, err := exampleCounters(ctx).Open(ctx, "rows", counter.OrCreate(counter.Config{End: 250}))
+	rows, err := exampleCounters(ctx).Open(ctx, "rows", counter.OrCreate(counter.Config{Last: 250}))
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -29,7 +29,7 @@ type store struct {
 }
 
 func (s *store) Counter(ctx context.Context, name string) (lease.Counter, error) {
-	return lease.Counter{Name: name, Next: 1, Start: 1, Step: 1, End: math.MaxInt64}, nil
+	return lease.Counter{Name: name, Next: 1, Start: 1, Step: 1, Last: math.MaxInt64}, nil
 }
 
 func (s *store) TakeNumbers(ctx context.Context, name string, period lease.Period, n int64) (lease.Run, error) {

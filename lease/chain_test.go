@@ -122,7 +122,7 @@ func newChain(seed uint64) *chain {
 	}
 	for i, check := range checks {
 		at := spot{i, "s"}
-		s, err := Create(context.Background(), conn{memory: c.stores[i]}, c.config(at, Config{Limits: chainLimits, Check: check, New: true}))
+		s, err := Create(context.Background(), conn{memory: c.stores[i]}, c.config(at, Config{Limits: chainLimits, Check: check, NeverUsed: true}))
 		if err == nil {
 			err = s.CreateCounter(context.Background(), Counter{Name: "orders"})
 		}
@@ -390,7 +390,7 @@ func (c *chain) init() {
 	if c.IntN(2) == 0 {
 		f = &fuse{last: 1 + c.IntN(2), after: c.IntN(2) == 0}
 	}
-	config := c.config(at, Config{Limits: chainLimits, Check: [8]byte{3, byte(c.inits)}, New: true})
+	config := c.config(at, Config{Limits: chainLimits, Check: [8]byte{3, byte(c.inits)}, NeverUsed: true})
 	_, err := Create(context.Background(), c.engine(at.store, f), config)
 	c.note("init %v, killed at %d: %v", at, f.last, err)
 }

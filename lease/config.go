@@ -31,10 +31,10 @@ type Config struct {
 	// Limits.First on, and spaces in other stores have others. A First above 0 says the same.
 	Part bool
 
-	// New says that nothing was ever leased for these IDs, so that leases begin at once. Otherwise
-	// no lease begins until all leases of an earlier space have ended. Create needs the limits of
-	// that space to know when.
-	New bool
+	// NeverUsed promises that nothing was ever leased for these IDs, so that leases begin at once.
+	// Otherwise no lease begins until all leases of an earlier space have ended. Create needs the
+	// limits of that space to know when.
+	NeverUsed bool
 }
 
 // defaultReserve is that of a space with more nodes than the slices have together.

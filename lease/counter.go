@@ -16,7 +16,7 @@ import (
 //
 //	{"format":1,"counter":{
 //		"next":42,                                                    the number that is taken next
-//		"start":1, "step":1, "end":9999, "periods":"month in UTC",    what it is, which never changes
+//		"start":1, "step":1, "last":9999, "periods":"month in UTC",   what it is, which never changes
 //		"period":"2027-05", "begin":1809129600,                       the period of next
 //		"term":"QZ5TW..."}}                                           the space's term: see below
 //
@@ -33,13 +33,13 @@ import (
 // that name. So it waits for the same as after a loss.
 type Counter struct {
 	Name string `json:"-"`
-	Next int64  `json:"next"` // the next free number; if none is left, beyond End, or -1 where that is no int64
+	Next int64  `json:"next"` // the next free number; if none is left, beyond Last, or -1 where that is no int64
 
 	Start   int64  `json:"start"`             // the first number, of each period if there are any
 	Step    int64  `json:"step"`              // from one number to the next
-	End     int64  `json:"end"`               // no number is larger
+	Last    int64  `json:"last"`              // no number is larger
 	Periods string `json:"periods,omitempty"` // what they are, such as "day in UTC"; empty for none
-	Check   string `json:"check,omitempty"`   // check value of what else must stay, such as a secret
+	Series  string `json:"series,omitempty"`  // stands for what else must stay, such as a secret
 
 	Period string `json:"period,omitempty"` // of Next, such as 2026-11-22; empty before the first
 	Begin  int64  `json:"begin,omitempty"`  // when that period begins, in Unix seconds
@@ -53,7 +53,7 @@ type Counter struct {
 func (c *Counter) exists() bool { return c.Step > 0 }
 
 // Match returns ErrMismatch, which says what both are, unless c has the shape of want: the same
-// start, step, end, periods and check value.
+// start, step, last number, periods and series.
 func (c Counter) Match(want Counter) error {
 	is, wanted := c.shape(), want.shape()
 	if is == wanted {
@@ -64,12 +64,12 @@ func (c Counter) Match(want Counter) error {
 
 // shape is what never changes.
 func (c Counter) shape() string {
-	text := fmt.Sprintf("from %d by %d to %d", c.Start, c.Step, c.End)
+	text := fmt.Sprintf("from %d by %d to %d", c.Start, c.Step, c.Last)
 	if c.Periods != "" {
 		text += fmt.Sprintf(" in each %q", c.Periods)
 	}
-	if c.Check != "" {
-		text += fmt.Sprintf(" of check value %q", c.Check)
+	if c.Series != "" {
+		text += fmt.Sprintf(" of series %q", c.Series)
 	}
 	return text
 }
@@ -86,16 +86,16 @@ type Period struct {
 }
 
 // isUsedUp reports whether no number is left.
-func (c *Counter) isUsedUp() bool { return c.Next > c.End || c.Next < 0 }
+func (c *Counter) isUsedUp() bool { return c.Next > c.Last || c.Next < 0 }
 
 // has reports whether a number is one of the counter's.
 func (c *Counter) has(n int64) bool {
-	return n >= c.Start && n <= c.End && (n-c.Start)%c.Step == 0
+	return n >= c.Start && n <= c.Last && (n-c.Start)%c.Step == 0
 }
 
 // take returns up to n numbers from Next on, fewer where fewer are left.
 func (c *Counter) take(n int64) Run {
-	more := min(n-1, (c.End-c.Next)/c.Step) // numbers after the first one
+	more := min(n-1, (c.Last-c.Next)/c.Step) // numbers after the first one
 	run := Run{First: c.Next, N: 1 + more, Step: c.Step}
 	last := c.Next + more*c.Step
 	if last > math.MaxInt64-c.Step {

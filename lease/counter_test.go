@@ -16,7 +16,7 @@ import (
 func TestCounter(t *testing.T) {
 	now := time.Unix(1800000000, 0)
 	data := newMemory()
-	s := createAs(t, conn{memory: data}, Config{Clock: at(&now), New: true})
+	s := createAs(t, conn{memory: data}, Config{Clock: at(&now), NeverUsed: true})
 	day := func(n int) Period {
 		begin := now.AddDate(0, 0, n)
 		return Period{"day", begin.UTC().Format(time.DateOnly), begin}
@@ -30,12 +30,12 @@ func TestCounter(t *testing.T) {
 	}
 	create := func(name string, start, step, end int64) func() (Run, error) {
 		return func() (Run, error) {
-			return Run{}, s.CreateCounter(t.Context(), Counter{Name: name, Start: start, Step: step, End: end})
+			return Run{}, s.CreateCounter(t.Context(), Counter{Name: name, Start: start, Step: step, Last: end})
 		}
 	}
 	daily := func(name string) func() (Run, error) {
 		return func() (Run, error) {
-			return Run{}, s.CreateCounter(t.Context(), Counter{Name: name, Start: 1, Step: 2, End: 10, Periods: "day"})
+			return Run{}, s.CreateCounter(t.Context(), Counter{Name: name, Start: 1, Step: 2, Last: 10, Periods: "day"})
 		}
 	}
 	plain := func(period Period) func() (Run, error) {
@@ -140,13 +140,13 @@ func TestCounterBounds(t *testing.T) {
 		{Counter{Name: strings.Repeat("n", 57)}, nil, Run{0, math.MaxInt64, 1}}, // and one more
 		{Counter{Name: "negative", Start: -1}, ErrInvalid, Run{}},
 		{Counter{Name: "down", Step: -1}, ErrInvalid, Run{}},
-		{Counter{Name: "none", Start: 6, End: 5}, ErrInvalid, Run{}},
+		{Counter{Name: "none", Start: 6, Last: 5}, ErrInvalid, Run{}},
 		{Counter{Name: "long", Periods: strings.Repeat("p", 201)}, ErrInvalid, Run{}},
-		{Counter{Name: "long", Check: strings.Repeat("c", 201)}, ErrInvalid, Run{}},
-		{Counter{Name: "long", Check: strings.Repeat("c", 200)}, nil, Run{0, math.MaxInt64, 1}},
-		{Counter{Name: "one", Start: 5, End: 5}, nil, Run{5, 1, 1}},
-		{Counter{Name: "by-ten", Start: 3, Step: 10, End: 32}, nil, Run{3, 3, 10}},
-		{Counter{Name: "by-ten/to-33", Start: 3, Step: 10, End: 33}, nil, Run{3, 4, 10}},
+		{Counter{Name: "long", Series: strings.Repeat("c", 201)}, ErrInvalid, Run{}},
+		{Counter{Name: "long", Series: strings.Repeat("c", 200)}, nil, Run{0, math.MaxInt64, 1}},
+		{Counter{Name: "one", Start: 5, Last: 5}, nil, Run{5, 1, 1}},
+		{Counter{Name: "by-ten", Start: 3, Step: 10, Last: 32}, nil, Run{3, 3, 10}},
+		{Counter{Name: "by-ten/to-33", Start: 3, Step: 10, Last: 33}, nil, Run{3, 4, 10}},
 		{Counter{Name: "big-steps", Step: 1 << 62}, nil, Run{0, 2, 1 << 62}},
 		{Counter{Name: "last", Start: math.MaxInt64}, nil, Run{math.MaxInt64, 1, 1}},
 	} {
@@ -226,24 +226,24 @@ func TestNewPeriod(t *testing.T) {
 
 // TestMatch: each thing that never changes makes another counter, and the error has both.
 func TestMatch(t *testing.T) {
-	is := Counter{Name: "orders", Start: 1, Step: 2, End: 9, Periods: "day in UTC", Check: "aa", Next: 5, Period: "2026-11-27"}
-	same := Counter{Start: 1, Step: 2, End: 9, Periods: "day in UTC", Check: "aa", Next: 7, Term: "x"}
+	is := Counter{Name: "orders", Start: 1, Step: 2, Last: 9, Periods: "day in UTC", Series: "aa", Next: 5, Period: "2026-11-27"}
+	same := Counter{Start: 1, Step: 2, Last: 9, Periods: "day in UTC", Series: "aa", Next: 7, Term: "x"}
 	require.NoError(t, is.Match(same))
 	for text, change := range map[string]func(*Counter){
 		`from 2 by 2 to 9`:            func(c *Counter) { c.Start = 2 },
 		`from 1 by 1 to 9`:            func(c *Counter) { c.Step = 1 },
-		`to 8`:                        func(c *Counter) { c.End = 8 },
-		`to 9 of check`:               func(c *Counter) { c.Periods = "" },
+		`to 8`:                        func(c *Counter) { c.Last = 8 },
+		`to 9 of series`:              func(c *Counter) { c.Periods = "" },
 		`"month in UTC"`:              func(c *Counter) { c.Periods = "month in UTC" },
-		`of check value "ab"`:         func(c *Counter) { c.Check = "ab" },
-		`each "day in UTC" is wanted`: func(c *Counter) { c.Check = "" },
+		`of series "ab"`:              func(c *Counter) { c.Series = "ab" },
+		`each "day in UTC" is wanted`: func(c *Counter) { c.Series = "" },
 	} {
 		other := same
 		change(&other)
 		err := is.Match(other)
 		require.ErrorIs(t, err, ErrMismatch, "%s", text)
 		require.Contains(t, fmt.Sprint(err), text, "error")
-		require.Contains(t, fmt.Sprint(err), `orders: it is from 1 by 2 to 9 in each "day in UTC" of check value "aa"`, "error")
+		require.Contains(t, fmt.Sprint(err), `orders: it is from 1 by 2 to 9 in each "day in UTC" of series "aa"`, "error")
 	}
 }
 
@@ -354,10 +354,10 @@ func TestCounterFails(t *testing.T) {
 			"no swap":          {"", isSwap, ErrUnknown, false},
 			"not JSON":         {"{", nil, ErrCorrupt, true},
 			"no number":        {`{"format":1,"counter":{"step":1,"next":"9"}}`, nil, ErrCorrupt, true},
-			"a step of 0":      {`{"format":1,"counter":{"next":9,"start":1,"end":99}}`, nil, ErrCorrupt, true},
-			"another's number": {`{"format":1,"counter":{"next":9,"start":1,"end":99,"step":-1}}`, nil, ErrCorrupt, true},
-			"no format":        {`{"next":9,"start":1,"end":99,"step":1}`, nil, ErrCorrupt, true},
-			"another format":   {`{"format":3,"counter":{"next":9,"start":1,"end":99,"step":1}}`, nil, ErrCorrupt, true},
+			"a step of 0":      {`{"format":1,"counter":{"next":9,"start":1,"last":99}}`, nil, ErrCorrupt, true},
+			"another's number": {`{"format":1,"counter":{"next":9,"start":1,"last":99,"step":-1}}`, nil, ErrCorrupt, true},
+			"no format":        {`{"next":9,"start":1,"last":99,"step":1}`, nil, ErrCorrupt, true},
+			"another format":   {`{"format":3,"counter":{"next":9,"start":1,"last":99,"step":1}}`, nil, ErrCorrupt, true},
 		} {
 			data, broken := newMemory(), false
 			create(t, conn{memory: data}, Limits{}, atNoon)

@@ -13,20 +13,20 @@ import (
 // A space has many counters. Each call below reads or changes the record of one of them, as update
 // does with any record.
 
-// CreateCounter makes a counter: its Start, its Step, 1 by default, its End, the largest int64 by
-// default, its Periods and its Check. It returns ErrExists if there is one. In a space that has
+// CreateCounter makes a counter: its Start, its Step, 1 by default, its Last, the largest int64 by
+// default, its Periods and its Series. It returns ErrExists if there is one. In a space that has
 // lost data, or was created for IDs that were in use, the counter waits until it is set.
 func (s *Space) CreateCounter(ctx context.Context, c Counter) error {
 	c.Step = cmp.Or(c.Step, 1)
-	c.End = cmp.Or(c.End, math.MaxInt64)
-	if c.Start < 0 || c.Step < 1 || c.Start > c.End {
+	c.Last = cmp.Or(c.Last, math.MaxInt64)
+	if c.Start < 0 || c.Step < 1 || c.Start > c.Last {
 		return fmt.Errorf("%w: counter %s from %d by %d to %d: "+
-			"want a start of 0 or more, an end that is not before it, and a step of 1 or more",
-			ErrInvalid, c.Name, c.Start, c.Step, c.End)
+			"want a start of 0 or more, a last number that is not before it, and a step of 1 or more",
+			ErrInvalid, c.Name, c.Start, c.Step, c.Last)
 	}
-	if max(len(c.Periods), len(c.Check)) > longestShape {
-		return fmt.Errorf("%w: counter %s: periods %.100q, check value %.100q: want at most %d bytes",
-			ErrInvalid, c.Name, c.Periods, c.Check, longestShape)
+	if max(len(c.Periods), len(c.Series)) > longestShape {
+		return fmt.Errorf("%w: counter %s: periods %.100q, series %.100q: want at most %d bytes",
+			ErrInvalid, c.Name, c.Periods, c.Series, longestShape)
 	}
 	return s.updateCounter(ctx, c.Name, func(seen *snapshot, found *Counter) error {
 		if found.exists() {
@@ -35,9 +35,9 @@ func (s *Space) CreateCounter(ctx context.Context, c Counter) error {
 		*found = Counter{
 			Start:   c.Start,
 			Step:    c.Step,
-			End:     c.End,
+			Last:    c.Last,
 			Periods: c.Periods,
-			Check:   c.Check,
+			Series:  c.Series,
 			Next:    c.Start,
 			Term:    seen.meta.Term,
 		}
@@ -134,7 +134,7 @@ func (m *meta) isNew(period Period) bool {
 func (s *Space) checkNumbers(c *Counter) error {
 	switch {
 	case c.isUsedUp():
-		return fmt.Errorf("%w: %s of %s ends at %d", ErrEnd, c.Name, s, c.End)
+		return fmt.Errorf("%w: %s of %s ends at %d", ErrEnd, c.Name, s, c.Last)
 	case c.Lost:
 		known := "no number is"
 		if c.Next > c.Start {
@@ -166,13 +166,13 @@ func (s *Space) SetCounter(ctx context.Context, name string, next int64) error {
 				"set it once more, beyond all numbers that were taken",
 				ErrCounter, name, s)
 		case c.isUsedUp(): // there is nothing to set, even after a loss
-			return fmt.Errorf("%w: %s of %s ends at %d", ErrEnd, name, s, c.End)
+			return fmt.Errorf("%w: %s of %s ends at %d", ErrEnd, name, s, c.Last)
 		case c.Periods != "" && c.Period == "" && seen.meta.Floor == 0:
 			return fmt.Errorf("%w: set counter %s: no period has begun, and each begins at %d: take a number before",
 				ErrInvalid, name, c.Start)
 		case next < c.Next || !c.has(next):
 			return fmt.Errorf("%w: set counter %s to %d: want %d or more, by steps of %d, and at most %d",
-				ErrInvalid, name, next, c.Next, c.Step, c.End)
+				ErrInvalid, name, next, c.Next, c.Step, c.Last)
 		}
 		c.Next = next
 		c.Term = seen.term()
@@ -241,7 +241,7 @@ func (s *Space) eachCounter(ctx context.Context, do func(Counter) error) error {
 const (
 	counterPrefix  = "c/"
 	longestCounter = MaxName - longestSpace - len("/"+counterPrefix)
-	longestShape   = 200 // bytes of Periods, and of Check
+	longestShape   = 200 // bytes of Periods, and of Series
 	longestKey     = 40  // bytes of Period: see entry.Growth
 )
 

@@ -38,7 +38,7 @@ func ExampleKeep() {
 	ctx := context.Background()
 	engine, remove := directory()
 	defer remove()
-	space, err := lease.Create(ctx, engine, lease.Config{New: true})
+	space, err := lease.Create(ctx, engine, lease.Config{NeverUsed: true})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -64,7 +64,7 @@ func ExampleConfig_part() {
 	for _, part := range parts {
 		store, remove := directory() // one in each region
 		defer remove()
-		space, err := lease.Create(ctx, store, lease.Config{Limits: part, Part: true, Check: secret.CheckValue(), New: true})
+		space, err := lease.Create(ctx, store, lease.Config{Limits: part, Part: true, Check: secret.CheckValue(), NeverUsed: true})
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -85,7 +85,7 @@ func ExampleKeepFor() {
 	defer remove()
 	layout := snowflake.Twitter()
 	limits := lease.Limits{Nodes: uint32(layout.Workers())}
-	space, err := lease.Create(ctx, engine, lease.Config{New: true, Limits: limits})
+	space, err := lease.Create(ctx, engine, lease.Config{NeverUsed: true, Limits: limits})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -133,7 +133,7 @@ func keepFor[G lease.Generator](t *testing.T, begin func(randflake.Lease) (G, er
 		if err != nil {
 			t.Fatal(err)
 		}
-		space, err := lease.Create(t.Context(), engine, lease.Config{New: true, Limits: lease.Limits{Nodes: 1024}})
+		space, err := lease.Create(t.Context(), engine, lease.Config{NeverUsed: true, Limits: lease.Limits{Nodes: 1024}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -162,7 +162,7 @@ func ExampleOpen() {
 	_, err := lease.Open(ctx, engine, lease.Config{Name: "orders"})
 	fmt.Println(errors.Is(err, lease.ErrNoSpace))
 
-	_, err = lease.Create(ctx, engine, lease.Config{Name: "orders", New: true})
+	_, err = lease.Create(ctx, engine, lease.Config{Name: "orders", NeverUsed: true})
 	fmt.Println(err)
 	space, err := lease.Open(ctx, engine, lease.Config{Name: "orders"})
 	fmt.Println(space.Limits().Window, space.Limits().Nodes, err)
@@ -177,7 +177,7 @@ func ExampleSpace_TakeNumbers() {
 	ctx := context.Background()
 	engine, remove := directory()
 	defer remove()
-	space, err := lease.Create(ctx, engine, lease.Config{New: true})
+	space, err := lease.Create(ctx, engine, lease.Config{NeverUsed: true})
 	if err != nil {
 		log.Fatal(err)
 	}

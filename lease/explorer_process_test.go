@@ -75,12 +75,12 @@ func (p *process) open() error {
 		create.Limits = w.limits
 		create.Trust = w.IntN(2) == 0
 		if w.lineages == 0 { // nothing was lost
-			create.New, engine.intercept = true, nil
+			create.NeverUsed, engine.intercept = true, nil
 		}
 		w.creating++
 		_, err := Create(context.Background(), engine, create)
 		w.creating--
-		w.note("create, new: %v: %v", create.New, err)
+		w.note("create, new: %v: %v", create.NeverUsed, err)
 	}
 	ctx, h := p.listen(context.Background())
 	space, err := Open(ctx, conn{w.data, p.call}, config)

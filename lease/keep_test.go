@@ -631,7 +631,7 @@ func TestKeepOptions(t *testing.T) {
 		"two for a generator": {[8]byte{}, secret, Generating(randflake.Strict(), randflake.Strict()), nil},
 		"the space's secret":  {secret.CheckValue(), secret, quiet, nil},
 	} {
-		space := createAs(t, conn{memory: newMemory()}, Config{Check: c.check, New: true})
+		space := createAs(t, conn{memory: newMemory()}, Config{Check: c.check, NeverUsed: true})
 		k, err := Keep(t.Context(), space, c.secret, quiet, c.option)
 		require.That(t, errors.Is(err, c.err) && (k == nil) == (err != nil), "%s: %v, %v, want %v", name, k, err, c.err)
 		if k != nil {

@@ -69,7 +69,7 @@ func (q *queue) has(t time.Time) bool {
 
 func create(t *testing.T, engine Engine, limits Limits, now func() time.Time) *Space {
 	t.Helper()
-	return createAs(t, engine, Config{Name: "s", Limits: limits, New: true, Clock: now})
+	return createAs(t, engine, Config{Name: "s", Limits: limits, NeverUsed: true, Clock: now})
 }
 
 func createAs(t testing.TB, engine Engine, config Config) *Space {

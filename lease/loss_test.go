@@ -412,7 +412,7 @@ func TestCounterLoss(t *testing.T) {
 			w.wantFloor(1)
 			w.must(w.b.SetCounter(t.Context(), "c", 8))
 			require.Gives(t, (Run{8, 1, 1}), "TakeNumbers")(w.a.TakeNumbers(t.Context(), "c", day(c.lost), 1))
-			want := Counter{Name: "c", Next: 9, Step: 1, End: math.MaxInt64, Periods: day(c.lost).Of, Period: c.lost}
+			want := Counter{Name: "c", Next: 9, Step: 1, Last: math.MaxInt64, Periods: day(c.lost).Of, Period: c.lost}
 			found, err = w.a.Counter(t.Context(), "c")
 			found.Begin = 0
 			if found.Term = ""; found != want || err != nil {

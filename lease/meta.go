@@ -54,7 +54,7 @@ func newMeta(seen *snapshot, limits Limits, config Config) *meta {
 	if config.Check != [8]byte{} {
 		m.Check = hex.EncodeToString(config.Check[:])
 	}
-	if !config.New {
+	if !config.NeverUsed {
 		// As after a loss: leases of an earlier space may be in use in all windows before the
 		// floor. It may have leased from a reserve as well, so no window before Begin is leased
 		// from that either.

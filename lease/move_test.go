@@ -80,7 +80,7 @@ func (w *removal) clock() time.Time { return w.now.Add(w.off) }
 func (w *removal) init(at *memory, config Config) *Space {
 	w.Helper()
 	config.Name = "s"
-	config.New = true
+	config.NeverUsed = true
 	config.Clock = w.clock
 	s, err := Create(w.Context(), conn{memory: at}, config)
 	w.must(err)
@@ -274,7 +274,7 @@ func TestMoveOverlap(t *testing.T) {
 		t.Run(tt.what, func(t *testing.T) {
 			w := &removal{T: t, from: newMemory(), to: newMemory(), now: noon}
 			old := w.init(w.from, Config{Limits: Limits{First: 100, Nodes: 100}, Check: tt.check})
-			tt.other.Name, tt.other.New, tt.other.Clock = "other", true, w.clock
+			tt.other.Name, tt.other.NeverUsed, tt.other.Clock = "other", true, w.clock
 			other := createAs(t, conn{memory: w.to}, tt.other)
 			if tt.before != nil {
 				tt.before(w, other)
@@ -285,7 +285,7 @@ func TestMoveOverlap(t *testing.T) {
 		})
 	}
 	w := newRemoval(t, Limits{})
-	old := createAs(t, conn{memory: w.to}, Config{Name: "old", Check: secret, New: true, Clock: w.clock})
+	old := createAs(t, conn{memory: w.to}, Config{Name: "old", Check: secret, NeverUsed: true, Clock: w.clock})
 	require.Refuses(t, errAway, "to a store that does not list its spaces")(Move(t.Context(), old, unlisted{conn{memory: newMemory()}}, Config{Clock: w.clock}))
 	if _, err := Move(t.Context(), old, conn{memory: w.to}, Config{Name: "new", Clock: w.clock}); err != nil {
 		t.Errorf("to another name in its store: %v", err)
@@ -398,7 +398,7 @@ func TestRetireRemembered(t *testing.T) {
 func TestMoveCounters(t *testing.T) {
 	w := newRemoval(t, Limits{})
 	shift := Period{"shift", "early", noon}
-	w.must(w.old.CreateCounter(t.Context(), Counter{Name: "c", Start: 3, Periods: "shift", Check: "aa"}))
+	w.must(w.old.CreateCounter(t.Context(), Counter{Name: "c", Start: 3, Periods: "shift", Series: "aa"}))
 	backup := w.from.snapshot()
 	backup.lineage = "restored"
 	w.from.restore(backup)

@@ -183,7 +183,7 @@ func TestOpens(t *testing.T) {
 		{"a floor that is far away, for IDs in use", false, time.Hour, 21 * time.Second, 7 * time.Minute},
 	} {
 		now := noon
-		s := createAs(t, conn{memory: newMemory()}, Config{New: tt.isNew, Clock: at(&now)})
+		s := createAs(t, conn{memory: newMemory()}, Config{NeverUsed: tt.isNew, Clock: at(&now)})
 		for _, at := range []time.Duration{tt.fast, tt.lost} {
 			now = noon.Add(at)
 			require.NoError(t, s.ReportLoss(t.Context(), "by hand"))
@@ -347,7 +347,7 @@ func TestSliceInUse(t *testing.T) {
 		"evidence": func(data *memory) { data.lineage = "second" },
 		"all, and it is made anew as a new one": func(data *memory) {
 			data.restore(state{data: map[string]string{}, lineage: "second"})
-			require.Done(t)(Create(t.Context(), conn{memory: data}, Config{Clock: atNoon, New: true}))
+			require.Done(t)(Create(t.Context(), conn{memory: data}, Config{Clock: atNoon, NeverUsed: true}))
 		},
 	} {
 		now := noon
@@ -421,7 +421,7 @@ func mainNodesOf(t *testing.T, part Limits, reserve uint32) (nodes uint32) {
 	t.Helper()
 	now := noon
 	data := newMemory()
-	s := createAs(t, conn{memory: data}, Config{Name: "s", Limits: part, Part: true, New: true, Clock: at(&now)})
+	s := createAs(t, conn{memory: data}, Config{Name: "s", Limits: part, Part: true, NeverUsed: true, Clock: at(&now)})
 	window := s.Limits().WindowOf(noon)
 	nodes = takeAll(t, s, window)
 	require.NoError(t, s.ReportLoss(t.Context(), "by hand"))

@@ -220,7 +220,7 @@ func TestLimits(t *testing.T) {
 		{Limits{Nodes: 65, Reserve: 1}, nil},
 		{Limits{Nodes: 64, Reserve: 1}, ErrInvalid},
 	} {
-		s, err := Create(t.Context(), conn{memory: newMemory()}, Config{Limits: c.limits, Clock: atNoon, New: true})
+		s, err := Create(t.Context(), conn{memory: newMemory()}, Config{Limits: c.limits, Clock: atNoon, NeverUsed: true})
 		require.That(t, errors.Is(err, c.err) && (s == nil) == (err != nil), "%+v: %v, want %v", c.limits, err, c.err)
 	}
 }
@@ -249,7 +249,7 @@ func TestDefaultReserve(t *testing.T) {
 		{Limits{First: 1 << 16, Reserve: 7}, false, false, 7, nil},
 		{Limits{First: 1 << 16}, false, true, 0, nil},
 	} {
-		config := Config{Limits: c.limits, Part: c.part, NoReserve: c.no, Clock: atNoon, New: true}
+		config := Config{Limits: c.limits, Part: c.part, NoReserve: c.no, Clock: atNoon, NeverUsed: true}
 		s, err := Create(t.Context(), conn{memory: newMemory()}, config)
 		if !errors.Is(err, c.err) || err == nil && s.Limits().Reserve != c.want {
 			t.Errorf("%+v: %v, %v", c, s, err)
@@ -301,10 +301,10 @@ func TestCreate(t *testing.T) {
 		"another process is faster":     {before(raced, isSwap, func() { create(t, conn{memory: raced}, Limits{}, atNoon) }), "s", ErrExists},
 		"the data turn into others":     {before(moved, isSwap, func() { moved.lineage = "second" }), "s", ErrExists},
 	} {
-		s, err := Create(t.Context(), c.engine, Config{Name: c.name, Clock: atNoon, New: true})
+		s, err := Create(t.Context(), c.engine, Config{Name: c.name, Clock: atNoon, NeverUsed: true})
 		require.That(t, s == nil && errors.Is(err, c.err), "%s: %v, %v, want %v", what, s, err, c.err)
 	}
-	if s, err := Create(t.Context(), conn{memory: newMemory()}, Config{Name: strings.Repeat("s", 40), Clock: atNoon, New: true}); err != nil {
+	if s, err := Create(t.Context(), conn{memory: newMemory()}, Config{Name: strings.Repeat("s", 40), Clock: atNoon, NeverUsed: true}); err != nil {
 		t.Errorf("the longest name: %v, %v", s, err)
 	}
 	born := len(taken.data)
@@ -404,7 +404,7 @@ func TestSilentEngine(t *testing.T) {
 // has read them.
 func TestOpen(t *testing.T) {
 	data := newMemory()
-	config := Config{Name: "s", Limits: Limits{Nodes: 1024}, Check: [8]byte{1}, Clock: atNoon, New: true}
+	config := Config{Name: "s", Limits: Limits{Nodes: 1024}, Check: [8]byte{1}, Clock: atNoon, NeverUsed: true}
 	wantOpen := func(want error) {
 		t.Helper()
 		if s, err := Open(t.Context(), conn{memory: data}, config); !errors.Is(err, want) || (s == nil) != (err != nil) {
@@ -476,7 +476,7 @@ func TestEntriesOfFirstRelease(t *testing.T) {
 		data.data = map[string]string{
 			"s/meta":   meta,
 			"s/leases": "1 0 0 0 30000000 3 1 30000001 0 0",
-			"s/c/c":    `{"format":1,"counter":{"next":7,"start":0,"step":1,"end":9223372036854775807,"term":"A"}}`,
+			"s/c/c":    `{"format":1,"counter":{"next":7,"start":0,"step":1,"last":9223372036854775807,"term":"A"}}`,
 		}
 		s, err := Open(t.Context(), conn{memory: data}, Config{Name: "s", Clock: atNoon})
 		require.NoError(t, err)
@@ -488,7 +488,7 @@ func TestEntriesOfFirstRelease(t *testing.T) {
 		want := map[string]string{
 			"s/meta":   meta,
 			"s/leases": "2 0 0 0 30000000 5 2 30000001 0 0",
-			"s/c/c":    `{"format":1,"counter":{"next":9,"start":0,"step":1,"end":9223372036854775807,"term":"A"}}`,
+			"s/c/c":    `{"format":1,"counter":{"next":9,"start":0,"step":1,"last":9223372036854775807,"term":"A"}}`,
 		}
 		require.That(t, maps.Equal(data.data, want), "%q, want %q", data.data, want)
 	}
@@ -499,7 +499,7 @@ func TestCheckSecret(t *testing.T) {
 		{}:  {nil, nil}, // a space for any IDs
 		{1}: {nil, ErrSecret},
 	} {
-		s := createAs(t, conn{memory: newMemory()}, Config{Check: check, Clock: atNoon, New: true})
+		s := createAs(t, conn{memory: newMemory()}, Config{Check: check, Clock: atNoon, NeverUsed: true})
 		for i, want := range errs {
 			require.ErrorIs(t, s.CheckSecret([8]byte{byte(i + 1)}), want, "space of %v, secret %d", check, i+1)
 		}
@@ -513,7 +513,7 @@ func TestInfo(t *testing.T) {
 	away := false
 	engine := failing(data, func(call) bool { return away })
 	part := Limits{First: 512, Nodes: 1024}
-	s := createAs(t, engine, Config{Name: "s", Check: [8]byte{1, 2}, Limits: part, Clock: at(&now), New: true})
+	s := createAs(t, engine, Config{Name: "s", Check: [8]byte{1, 2}, Limits: part, Clock: at(&now), NeverUsed: true})
 	limits := Limits{First: 512, Nodes: 1024, Window: time.Minute, Ahead: 5, MaxSkew: time.Minute}
 	want := Info{Limits: limits, MainNodes: 1024, Check: "0102000000000000", Floor: time.Unix(0, 0).UTC(), ServerTime: noon.Add(time.Second)}
 	check := func(when string, wantErr error) {

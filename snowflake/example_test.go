@@ -111,7 +111,7 @@ func ExampleKeep() {
 		return
 	}
 	ctx := context.Background()
-	space, err := lease.Create(ctx, leasetest.NewMemory().Connect(), lease.Config{Limits: lease.Limits{Nodes: 128}, New: true})
+	space, err := lease.Create(ctx, leasetest.NewMemory().Connect(), lease.Config{Limits: lease.Limits{Nodes: 128}, NeverUsed: true})
 	if err != nil {
 		fmt.Println(err)
 		return

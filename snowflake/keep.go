@@ -21,7 +21,7 @@ import (
 // make a space with as many nodes as these have room for; with more of them Keep returns an error
 // that wraps ErrInvalidLayout:
 //
-//	lease.Create(ctx, engine, lease.Config{Limits: lease.Limits{Nodes: 1024}, New: true})
+//	lease.Create(ctx, engine, lease.Config{Limits: lease.Limits{Nodes: 1024}, NeverUsed: true})
 //
 // A number that was taken is free again when its window ends: the process that took it may have
 // crashed. So a window has room for all running processes and those that ended in the five windows

@@ -38,7 +38,7 @@ func inShop(t *testing.T, limits lease.Limits, f func(s *shop)) {
 		s := &shop{T: t}
 		var err error
 		limits.MaxSkew = time.Hour
-		s.space, err = lease.Create(t.Context(), leasetest.NewMemory().Connect(), lease.Config{Clock: s.now, Limits: limits, New: true})
+		s.space, err = lease.Create(t.Context(), leasetest.NewMemory().Connect(), lease.Config{Clock: s.now, Limits: limits, NeverUsed: true})
 		require.NoError(t, err)
 		f(s)
 	})
@@ -172,7 +172,7 @@ func TestKeepChecks(t *testing.T) {
 func TestKeepHasOneClock(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // Keep may go on trying until it ends
 	defer cancel()
-	space, err := lease.Create(t.Context(), leasetest.NewMemory().Connect(), lease.Config{New: true})
+	space, err := lease.Create(t.Context(), leasetest.NewMemory().Connect(), lease.Config{NeverUsed: true})
 	require.NoError(t, err)
 	ahead := func() time.Time { return time.Now().Add(time.Hour) }
 	leasing := snowflake.Leasing(lease.WithClock(ahead), lease.WithLogger(slog.New(slog.DiscardHandler)))

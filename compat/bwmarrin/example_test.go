@@ -29,7 +29,7 @@ func Example() {
 // Memory forgets everything, so it is for tests: a service opens a space that lasts, by package lease/url.
 func ExampleKeep() {
 	ctx := context.Background()
-	config := lease.Config{Limits: lease.Limits{Nodes: 1024}, New: true} // as many as NodeBits have room for
+	config := lease.Config{Limits: lease.Limits{Nodes: 1024}, NeverUsed: true} // as many as NodeBits have room for
 	space, err := lease.Create(ctx, leasetest.NewMemory().Connect(), config)
 	if err != nil {
 		fmt.Println(err)

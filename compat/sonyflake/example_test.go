@@ -30,7 +30,7 @@ func Example() {
 // Memory forgets everything, so it is for tests: a service opens a space that lasts, by package lease/url.
 func ExampleKeep() {
 	ctx := context.Background()
-	config := lease.Config{Limits: lease.Limits{Nodes: 65536}, New: true}
+	config := lease.Config{Limits: lease.Limits{Nodes: 65536}, NeverUsed: true}
 	space, err := lease.Create(ctx, leasetest.NewMemory().Connect(), config)
 	if err != nil {
 		fmt.Println(err)

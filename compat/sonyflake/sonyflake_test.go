@@ -172,7 +172,7 @@ func TestKeep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)))
 		spaceOf := func(nodes uint32) *lease.Space {
-			space, err := lease.Create(t.Context(), leasetest.NewMemory().Connect(), lease.Config{Limits: lease.Limits{Nodes: nodes}, New: true})
+			space, err := lease.Create(t.Context(), leasetest.NewMemory().Connect(), lease.Config{Limits: lease.Limits{Nodes: nodes}, NeverUsed: true})
 			require.NoError(t, err)
 			return space
 		}

@@ -33,7 +33,7 @@
 // # Periods
 //
 // The date in the pattern decides when numbers begin at 1 again: each day, month or year, or never
-// if there is no date. [WithPeriod] makes that less often than the date changes, and has weeks,
+// if there is no date. [WithPeriods] makes that less often than the date changes, and has weeks,
 // quarters and fiscal years, too.
 //
 // The numbers of a name have one counter. It starts again with each period, and never goes back to

@@ -18,7 +18,7 @@ func exampleClock() time.Time { return time.Date(2026, 11, 22, 23, 30, 0, 0, tim
 
 // exampleCounters are in memory. A program has them in a directory or on a server that keeps them.
 func exampleCounters() *counter.Counters {
-	config := lease.Config{New: true, Clock: exampleClock}
+	config := lease.Config{NeverUsed: true, Clock: exampleClock}
 	space, err := lease.Create(context.Background(), leasetest.NewMemory().Connect(), config)
 	if err != nil {
 		panic(err)
@@ -79,8 +79,8 @@ func ExampleEncrypted() {
 }
 
 // The day is printed, and the counter goes on through the year.
-func ExampleWithPeriod() {
-	invoices, err := numbers.NewFormat("invoices", "{date:060102}-{n:5}", numbers.WithPeriod(numbers.Year))
+func ExampleWithPeriods() {
+	invoices, err := numbers.NewFormat("invoices", "{date:060102}-{n:5}", numbers.WithPeriods(numbers.Year))
 	if err != nil {
 		panic(err)
 	}

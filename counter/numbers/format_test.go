@@ -46,17 +46,17 @@ func TestFormats(t *testing.T) {
 		{"{n}", nil, 1, math.MaxInt64, "1", ""},
 		{"#{n}", nil, math.MaxInt64, math.MaxInt64, "#9223372036854775807", ""},
 		{"ORD-{date:20060102}-{n:6}", nil, 42, 999999, "ORD-20261122-000042", "2026-11-22"},
-		{"ORD-{date:20060102}-{n:6}", []Option{WithPeriod(Year)}, 42, 999999, "ORD-20261122-000042", "2026"},
-		{"ORD-{date:20060102}-{n:6}", []Option{WithPeriod(Forever)}, 42, 999999, "ORD-20261122-000042", ""},
+		{"ORD-{date:20060102}-{n:6}", []Option{WithPeriods(Year)}, 42, 999999, "ORD-20261122-000042", "2026"},
+		{"ORD-{date:20060102}-{n:6}", []Option{WithPeriods(Forever)}, 42, 999999, "ORD-20261122-000042", ""},
 		{"{n:4}/{date:2006}", nil, 9999, 9999, "9999/2026", "2026"},
 		{"{date:06.01} {n:3}", nil, 7, 999, "26.11 007", "2026-11"},
 		{"{date:06002}{n:3}", nil, 7, 999, "26326007", "2026-11-22"},
 		{"{date:02/01/2006}-{n}", nil, 10, math.MaxInt64, "22/11/2026-10", "2026-11-22"},
-		{"ORD-{period}-{n:6}", []Option{WithPeriod(Quarter)}, 42, 999999, "ORD-2026-Q4-000042", "2026-q4"},
-		{"ORD-{period}-{n:6}", []Option{WithPeriod(FiscalYear(time.April))}, 42, 999999, "ORD-FY2027-000042", "fy2027"},
-		{"{date:20060102}/{period}/{n:3}", []Option{WithPeriod(Week)}, 42, 999, "20261122/2026-W47/042", "2026-w47"},
-		{"ORD-{date:20060102}-{n:6}", []Option{WithPeriod(Week)}, 42, 999999, "ORD-20261122-000042", "2026-w47"},
-		{"ORD-{date:200601}-{n:6}", []Option{WithPeriod(FiscalYear(time.December))}, 42, 999999, "ORD-202611-000042", "fy2026"},
+		{"ORD-{period}-{n:6}", []Option{WithPeriods(Quarter)}, 42, 999999, "ORD-2026-Q4-000042", "2026-q4"},
+		{"ORD-{period}-{n:6}", []Option{WithPeriods(FiscalYear(time.April))}, 42, 999999, "ORD-FY2027-000042", "fy2027"},
+		{"{date:20060102}/{period}/{n:3}", []Option{WithPeriods(Week)}, 42, 999, "20261122/2026-W47/042", "2026-w47"},
+		{"ORD-{date:20060102}-{n:6}", []Option{WithPeriods(Week)}, 42, 999999, "ORD-20261122-000042", "2026-w47"},
+		{"ORD-{date:200601}-{n:6}", []Option{WithPeriods(FiscalYear(time.December))}, 42, 999999, "ORD-202611-000042", "fy2026"},
 		{"{n:18}", nil, 5, 999999999999999999, "000000000000000005", ""},
 		{"{n:12:crockford}", nil, 1<<60 - 1, 1<<60 - 1, "ZZZZZZZZZZZZ", ""},
 		{"{n:2:consonants}", nil, 899, 899, "ZZ", ""},
@@ -107,7 +107,7 @@ func TestInvalidPatterns(t *testing.T) {
 		"{n:6:\x00٠١٢٣٤٥٦٧٨٩}":             "printable ASCII",
 		"{n:6:01234567890}":                "once",
 		"{n:6:abcdefghij}{check:mod37-2}":  "alphabet out of",
-		"{period:2006}{n:6}":               "want {period}, and WithPeriod",
+		"{period:2006}{n:6}":               "want {period}, and WithPeriods",
 		"{date:}{n:6}":                     "want a year",
 		"{date:01}{n:6}":                   "want a year",
 		"{date:2006010206}{n:6}":           "each once",
@@ -136,26 +136,26 @@ func TestInvalidOptions(t *testing.T) {
 		option        Option
 		err           error
 	}{
-		"no name":              {"", "{n}", WithPeriod(Forever), errInvalidOption},
-		"capital":              {"Orders", "{n}", WithPeriod(Forever), errInvalidOption},
-		"long name":            {strings.Repeat("o", 58), "{n}", WithPeriod(Forever), errInvalidOption},
-		"slash last":           {"orders/", "{n}", WithPeriod(Forever), errInvalidOption},
+		"no name":              {"", "{n}", WithPeriods(Forever), errInvalidOption},
+		"capital":              {"Orders", "{n}", WithPeriods(Forever), errInvalidOption},
+		"long name":            {strings.Repeat("o", 58), "{n}", WithPeriods(Forever), errInvalidOption},
+		"slash last":           {"orders/", "{n}", WithPeriods(Forever), errInvalidOption},
 		"zero Option":          {"orders", "{n}", Option{}, errInvalidOption},
-		"period":               {"orders", "{n}", WithPeriod(fiscalYears), errInvalidOption},
-		"period below all":     {"orders", "{n}", WithPeriod(-1), errInvalidOption},
+		"period":               {"orders", "{n}", WithPeriods(fiscalYears), errInvalidOption},
+		"period below all":     {"orders", "{n}", WithPeriods(-1), errInvalidOption},
 		"nil location":         {"orders", "{n}", WithLocation(nil), errInvalidOption},
 		"some location":        {"orders", "{n}", WithLocation(time.Local), errInvalidOption},
 		"nil clock":            {"orders", "{n}", WithClock(nil), errInvalidOption},
 		"no secret":            {"orders", "{n:6}", Encrypted(randflake.Secret{}), errInvalidOption},
-		"month 13":             {"orders", "{n}", WithPeriod(FiscalYear(13)), errInvalidOption},
-		"period, but which":    {"orders", "{period}{n}", WithPeriod(Forever), ErrInvalidPattern},
-		"day by month":         {"orders", "{date:200601}{n}", WithPeriod(Day), ErrInvalidPattern},
-		"month by year":        {"orders", "{date:2006}{n}", WithPeriod(Month), ErrInvalidPattern},
-		"week by month":        {"orders", "{date:200601}{n}", WithPeriod(Week), ErrInvalidPattern},
-		"fiscal year by year":  {"orders", "{date:2006}{n}", WithPeriod(FiscalYear(time.April)), ErrInvalidPattern},
-		"quarter and its year": {"orders", "RE {period}/{n:5} ({date:2006})", WithPeriod(Quarter), ErrInvalidPattern},
-		"week and its month":   {"orders", "{date:200601}{period}{n:5}", WithPeriod(Week), ErrInvalidPattern},
-		"day, nothing shown":   {"orders", "{n:6}", WithPeriod(Day), ErrInvalidPattern},
+		"month 13":             {"orders", "{n}", WithPeriods(FiscalYear(13)), errInvalidOption},
+		"period, but which":    {"orders", "{period}{n}", WithPeriods(Forever), ErrInvalidPattern},
+		"day by month":         {"orders", "{date:200601}{n}", WithPeriods(Day), ErrInvalidPattern},
+		"month by year":        {"orders", "{date:2006}{n}", WithPeriods(Month), ErrInvalidPattern},
+		"week by month":        {"orders", "{date:200601}{n}", WithPeriods(Week), ErrInvalidPattern},
+		"fiscal year by year":  {"orders", "{date:2006}{n}", WithPeriods(FiscalYear(time.April)), ErrInvalidPattern},
+		"quarter and its year": {"orders", "RE {period}/{n:5} ({date:2006})", WithPeriods(Quarter), ErrInvalidPattern},
+		"week and its month":   {"orders", "{date:200601}{period}{n:5}", WithPeriods(Week), ErrInvalidPattern},
+		"day, nothing shown":   {"orders", "{n:6}", WithPeriods(Day), ErrInvalidPattern},
 		"encrypted, no width":  {"orders", "{n}", Encrypted(secret), ErrInvalidPattern},
 		"encrypted, few":       {"orders", "{n:5}", Encrypted(secret), ff1.ErrInvalidDomain},
 		"encrypted, few of 30": {"orders", "{n:4:consonants}", Encrypted(secret), ff1.ErrInvalidDomain},
@@ -185,8 +185,8 @@ func TestRandomPatterns(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	one := func(of ...string) string { return of[random.IntN(len(of))] }
 	zones := []*time.Location{time.UTC, zoneOf(t, "Europe/Berlin"), zoneOf(t, "Pacific/Apia"), zoneOf(t, "America/Sao_Paulo")}
-	periods := []Period{Forever, Year, Month, Day, Quarter, Week, FiscalYear(time.January), FiscalYear(time.April), FiscalYear(time.December)}
-	valid := map[Period]int{}
+	periods := []Periods{Forever, Year, Month, Day, Quarter, Week, FiscalYear(time.January), FiscalYear(time.April), FiscalYear(time.December)}
+	valid := map[Periods]int{}
 	for range 50_000 {
 		fields := []string{
 			"{n" + one("", ":1", ":5", ":6:consonants", ":12:crockford", "::0123456789abcdef", ":4:~!34567-90") + "}",
@@ -197,7 +197,7 @@ func TestRandomPatterns(t *testing.T) {
 		pattern := one("", "RE ", "9") + strings.Join(fields, one("", "-", "/", "0")) + one("", ")", "{check:mod97-10}", "{check:mod37-2}", "{check:mod11-2}")
 		period := periods[random.IntN(len(periods))]
 		zone := zones[random.IntN(len(zones))]
-		options := []Option{WithPeriod(period), WithLocation(zone)}
+		options := []Option{WithPeriods(period), WithLocation(zone)}
 		if random.IntN(4) == 0 {
 			options = append(options, Encrypted(secret))
 		}
@@ -314,7 +314,7 @@ func TestParsingOfPeople(t *testing.T) {
 	}
 	for _, c := range []struct {
 		pattern string
-		period  Period
+		period  Periods
 		text    string
 		want    string // or "", if it is refused
 	}{
@@ -335,11 +335,11 @@ func TestParsingOfPeople(t *testing.T) {
 		{"INV {n:4:-123456789}", Forever, "INV -1234", ""},
 		{"{n:5:consonants}{check:mod37-2}", Forever, "CD6MOD", ""},
 	} {
-		n, err := newTestFormat(t, c.pattern, WithPeriod(c.period)).Parse(c.text)
+		n, err := newTestFormat(t, c.pattern, WithPeriods(c.period)).Parse(c.text)
 		require.That(t, n.String() == c.want && (err == nil) == (c.want != ""),
 			"%s: %q is read as %v, %v", c.pattern, c.text, n, err)
 	}
-	week := newTestFormat(t, "INV-{period}-{n:6:crockford}{check:mod37-2}", WithPeriod(Week))
+	week := newTestFormat(t, "INV-{period}-{n:6:crockford}{check:mod37-2}", WithPeriods(Week))
 	n, err := week.Number(noon, 0xbeef)
 	require.NoError(t, err)
 	require.Gives(t, n, "%v is read as", n)(week.Parse("inv2026w47 001fqf" + strings.ToLower(n.String()[19:])))
@@ -349,7 +349,7 @@ func TestParsingOfPeople(t *testing.T) {
 func TestYearsThatCannotBeTold(t *testing.T) {
 	for _, c := range []struct {
 		pattern     string
-		period      Period
+		period      Periods
 		first, last int
 	}{
 		{"{date:06}-{n:3}", Year, 1969, 2068},
@@ -360,7 +360,7 @@ func TestYearsThatCannotBeTold(t *testing.T) {
 		{"{period}-{n:3}", Week, 0, 9999},
 		{"{period}-{n:3}", FiscalYear(time.January), 0, 9999},
 	} {
-		f := newTestFormat(t, c.pattern, WithPeriod(c.period))
+		f := newTestFormat(t, c.pattern, WithPeriods(c.period))
 		for year, want := range map[int]error{c.first - 1: ErrInvalidNumber, c.first: nil, c.last: nil, c.last + 1: ErrInvalidNumber} {
 			n, err := f.Number(time.Date(year, 6, 30, 0, 0, 0, 0, time.UTC), 1)
 			require.That(t, errors.Is(err, want), "%s: %d is printed as %s, %v, want %v", c.pattern, year, n, err, want)
@@ -390,7 +390,7 @@ func fuzzed(t testing.TB) []*Format {
 		newTestFormat(t, "{date:06.002} {n:5:crockford}-{check:mod37-2}", Encrypted(secret)),
 		newTestFormat(t, "{n:8}{check:mod97-10}", Encrypted(secret)),
 		newTestFormat(t, "0{n::0123456789abcdef}0"),
-		newTestFormat(t, "{date:2006-01}{n:7:consonants}", WithPeriod(Year)),
+		newTestFormat(t, "{date:2006-01}{n:7:consonants}", WithPeriods(Year)),
 	}
 }
 

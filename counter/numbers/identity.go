@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// checkValue returns a hash of what must stay the same under a name, as texts could repeat
+// hash returns a hash of what must stay the same under a name, as texts could repeat
 // otherwise: the secret, and the identity of the pattern.
-func (f *Format) checkValue() string {
+func (f *Format) hash() string {
 	h := sha256.New()
 	io.WriteString(h, f.pattern.identity())
 	if block := f.settings.block; block != nil {

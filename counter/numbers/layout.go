@@ -18,7 +18,7 @@ var elements = strings.NewReplacer(
 )
 
 // parseLayout returns the shortest period that a date in the given layout identifies.
-func parseLayout(layout string) (Period, error) {
+func parseLayout(layout string) (Periods, error) {
 	shows := []byte(elements.Replace(layout))
 	slices.Sort(shows)
 	isOther := strings.Trim(layout, digits+grouping) != "" // it has letters, maybe those of elements

@@ -14,7 +14,7 @@ import (
 type Option struct{ set func(*settings) error }
 
 type settings struct {
-	period Period
+	period Periods
 	zone   *time.Location
 	block  cipher.Block     // encrypts the numbers, or nil
 	clock  func() time.Time // nil for the system's
@@ -23,11 +23,11 @@ type settings struct {
 	counter []counter.Option // of a Series' handle
 }
 
-// WithPeriod makes numbers begin at 1 again with each p, instead of each time the date in the
+// WithPeriods makes numbers begin at 1 again with each p, instead of each time the date in the
 // pattern changes. Texts must tell the period, by the field {period} or by the date:
 // {date:20060102} with Year counts through the year, and prints the day. For a Week the date must
 // show the day, for a Quarter or a FiscalYear the month.
-func WithPeriod(p Period) Option {
+func WithPeriods(p Periods) Option {
 	return Option{func(s *settings) error {
 		if !p.valid() {
 			return fmt.Errorf("%w: %v: "+

@@ -21,8 +21,8 @@ type pattern struct {
 	parts []string // literals, and the fields named below. The first is a literal, perhaps ""
 	fixed int      // length of all parts but the number, in bytes
 
-	layout    string // of the date, or ""
-	dateShows Period // the shortest period that the layout tells
+	layout    string  // of the date, or ""
+	dateShows Periods // the shortest period that the layout tells
 
 	periodName string // of some period, for the length and the hyphens of {period}, or ""
 
@@ -96,7 +96,7 @@ func (p *pattern) addField(field string) (err error) {
 		p.dateShows, err = parseLayout(argument)
 	case "period":
 		if argument != "" {
-			err = errors.New("want {period}, and WithPeriod")
+			err = errors.New("want {period}, and WithPeriods")
 		}
 	case "n":
 		err = p.setNumber(argument)
@@ -142,12 +142,12 @@ func (p *pattern) setCheck(name string) error {
 
 // setPeriod sets the period of the numbers. It returns an error unless texts tell the period, by
 // their date or by {period}.
-func (p *pattern) setPeriod(period Period) error {
+func (p *pattern) setPeriod(period Periods) error {
 	named := slices.Contains(p.parts, periodField)
 	if named {
 		p.periodName = period.key(time.Unix(0, 0))
 		if p.periodName == "" {
-			return errors.New("{period}: want WithPeriod, which says what that is")
+			return errors.New("{period}: want WithPeriods, which says what that is")
 		}
 	}
 	namedAlone := named && p.layout == ""

@@ -7,11 +7,11 @@ import (
 	"github.com/randflake/randflake/lease"
 )
 
-// A Period is the time after which numbers begin at 1 again.
-type Period int
+// Periods are the parts of time with each of which numbers begin at 1 again. One of them is a lease.Period.
+type Periods int
 
 const (
-	Forever Period = iota // one counter for all numbers
+	Forever Periods = iota // one counter for all numbers
 	Year
 	Month
 	Day
@@ -23,13 +23,13 @@ const (
 
 // FiscalYear is a year that begins with the first day of a month. It is named for the year in which
 // it ends: with April as the first month, fy2027 begins on 2026-04-01.
-func FiscalYear(first time.Month) Period { return fiscalYears + Period(first) }
+func FiscalYear(first time.Month) Periods { return fiscalYears + Periods(first) }
 
 // periods has all but the fiscal years.
 var periods = [...]struct {
 	name    string
-	layout  string // of its key for package time, which has none for quarters and weeks
-	shownBy Period // what a date must show to tell the period
+	layout  string  // of its key for package time, which has none for quarters and weeks
+	shownBy Periods // what a date must show to tell the period
 }{
 	Forever: {"forever", "", Forever},
 	Year:    {"year", "2006", Year},
@@ -39,18 +39,18 @@ var periods = [...]struct {
 	Week:    {"week", "", Day},
 }
 
-func (p Period) isFiscal() bool { return p > fiscalYears }
+func (p Periods) isFiscal() bool { return p > fiscalYears }
 
 // first returns the month with which a fiscal year begins.
-func (p Period) first() time.Month { return time.Month(p - fiscalYears) }
+func (p Periods) first() time.Month { return time.Month(p - fiscalYears) }
 
-func (p Period) valid() bool {
+func (p Periods) valid() bool {
 	return p >= Forever && p < fiscalYears || p.first() >= time.January && p.first() <= time.December
 }
 
 // shownBy returns what a date must show to tell p: Day, Month, Year, or Forever for nothing. These
 // four are in order: a date that shows the day shows month and year too.
-func (p Period) shownBy() Period {
+func (p Periods) shownBy() Periods {
 	if p.isFiscal() {
 		return Month
 	}
@@ -58,31 +58,31 @@ func (p Period) shownBy() Period {
 }
 
 // String returns a word such as "year" or "week", or "fiscal year from April on".
-func (p Period) String() string {
+func (p Periods) String() string {
 	switch {
 	case !p.valid():
-		return fmt.Sprintf("Period(%d)", int(p))
+		return fmt.Sprintf("Periods(%d)", int(p))
 	case p.isFiscal():
 		return fmt.Sprintf("fiscal year from %v on", p.first())
 	}
 	return periods[p].name
 }
 
-// ParsePeriod returns the period that String returns as text, other than forever.
-func ParsePeriod(text string) (Period, error) {
+// ParsePeriods returns the Periods that String returns as text, other than forever.
+func ParsePeriods(text string) (Periods, error) {
 	for p := Year; p <= FiscalYear(time.December); p++ {
 		if p.valid() && p.String() == text {
 			return p, nil
 		}
 	}
-	return 0, fmt.Errorf("%w: period %.80q: "+
+	return 0, fmt.Errorf("%w: periods %.80q: "+
 		"want day, week, month, quarter, year, or fiscal year from April on, or such",
 		errInvalidOption, text)
 }
 
 // At returns the period that contains t in a zone, as counters have it. For Forever that is the
 // zero lease.Period.
-func (p Period) At(t time.Time, zone *time.Location) lease.Period {
+func (p Periods) At(t time.Time, zone *time.Location) lease.Period {
 	if p == Forever {
 		return lease.Period{}
 	}
@@ -95,7 +95,7 @@ func (p Period) At(t time.Time, zone *time.Location) lease.Period {
 }
 
 // key returns the name of the period that contains date.
-func (p Period) key(date time.Time) string {
+func (p Periods) key(date time.Time) string {
 	switch {
 	case p == Quarter:
 		return fmt.Sprintf("%04d-q%d", date.Year(), (date.Month()+2)/3)
@@ -111,10 +111,10 @@ func (p Period) key(date time.Time) string {
 
 // ahead returns by how many months a fiscal year is ahead of the calendar year: 9 if April is its
 // first month.
-func (p Period) ahead() time.Month { return (13 - p.first()) % 12 }
+func (p Periods) ahead() time.Month { return (13 - p.first()) % 12 }
 
 // parse returns the first day of the period with this key, and whether there is such a period.
-func (p Period) parse(key string) (day time.Time, ok bool) {
+func (p Periods) parse(key string) (day time.Time, ok bool) {
 	var year, n int
 	switch {
 	case p == Quarter:
@@ -140,7 +140,7 @@ func dayOf(year int, month time.Month, day int) time.Time {
 
 // begin returns the time when the period that contains date begins in the zone: the first midnight
 // of its first day or, if the clocks skip that midnight, the moment of the change.
-func (p Period) begin(date time.Time, zone *time.Location) time.Time {
+func (p Periods) begin(date time.Time, zone *time.Location) time.Time {
 	midnight, _ := p.parse(p.key(date))
 	// The offsets before and after midnight, if it has a change of the clocks. No zone is further than
 	// 36 hours from UTC, and none has two changes within three days.

@@ -23,7 +23,7 @@ func zoneOf(t testing.TB, name string) *time.Location {
 // printed.
 func TestFirstSeconds(t *testing.T) {
 	for _, c := range []struct {
-		period        Period
+		period        Periods
 		zone, first   string
 		before, after string
 	}{
@@ -47,7 +47,7 @@ func TestFirstSeconds(t *testing.T) {
 		zone := zoneOf(t, c.zone)
 		first, err := time.ParseInLocation("2006-01-02T15:04:05", c.first, zone)
 		require.NoError(t, err)
-		f := newTestFormat(t, "{period}-{n:3}", WithPeriod(c.period), WithLocation(zone))
+		f := newTestFormat(t, "{period}-{n:3}", WithPeriods(c.period), WithLocation(zone))
 		for at, want := range map[time.Time]string{first.Add(-time.Second): c.before, first: c.after} {
 			n, err := f.Number(at.UTC(), 7)
 			require.That(t, err == nil && n.Period == want && n.String() == strings.ToUpper(want)+"-007",
@@ -61,13 +61,13 @@ func TestFirstSeconds(t *testing.T) {
 			t.Errorf("%v begins at %v, want %v", c.period, begin.In(zone), first)
 		}
 	}
-	for period, texts := range map[Period][]string{
+	for period, texts := range map[Periods][]string{
 		Week:                   {"2026-w47-007", "2025-W53-007", "2026-W00-007", "2026-W1 -007", "2026-W+1-007"},
 		Quarter:                {"2026-Q0-007", "2026-Q5-007"},
 		FiscalYear(time.April): {"FY-001-007", "Fy2026-007", "FY0000-007"},
 	} {
 		for _, text := range texts {
-			require.Refuses(t, ErrInvalidNumber, "%s", text)(newTestFormat(t, "{period}-{n:3}", WithPeriod(period)).parse(text))
+			require.Refuses(t, ErrInvalidNumber, "%s", text)(newTestFormat(t, "{period}-{n:3}", WithPeriods(period)).parse(text))
 		}
 	}
 }
@@ -77,7 +77,7 @@ func TestFirstSeconds(t *testing.T) {
 func TestBegin(t *testing.T) {
 	const seconds = 4e9 // from 1970 to 2096
 	random := rand.New(rand.NewPCG(1, 2))
-	periods := []Period{Year, Month, Day, Quarter, Week, FiscalYear(time.January), FiscalYear(time.April), FiscalYear(time.December)}
+	periods := []Periods{Year, Month, Day, Quarter, Week, FiscalYear(time.January), FiscalYear(time.April), FiscalYear(time.December)}
 	for _, name := range []string{
 		"UTC", "Europe/Berlin", "America/Sao_Paulo", "America/St_Johns", "Asia/Kathmandu", "Australia/Lord_Howe", "Pacific/Apia", "Pacific/Kwajalein",
 	} {
@@ -104,18 +104,18 @@ func TestBegin(t *testing.T) {
 	}
 }
 
-// TestParsePeriod: what String returns is read, but for no period at all.
-func TestParsePeriod(t *testing.T) {
-	for _, p := range []Period{Year, Month, Day, Quarter, Week, FiscalYear(time.January), FiscalYear(time.December)} {
-		require.Gives(t, p, "%v is read as", p)(ParsePeriod(p.String()))
+// TestParsePeriods: what String returns is read, but for no period at all.
+func TestParsePeriods(t *testing.T) {
+	for _, p := range []Periods{Year, Month, Day, Quarter, Week, FiscalYear(time.January), FiscalYear(time.December)} {
+		require.Gives(t, p, "%v is read as", p)(ParsePeriods(p.String()))
 	}
-	for _, text := range []string{"", "forever", "Period(6)", "Day", "fiscal year", "fiscal year from %!Month(13) on"} {
-		require.Refuses(t, errInvalidOption, "%q", text)(ParsePeriod(text))
+	for _, text := range []string{"", "forever", "Periods(6)", "Day", "fiscal year", "fiscal year from %!Month(13) on"} {
+		require.Refuses(t, errInvalidOption, "%q", text)(ParsePeriods(text))
 	}
 }
 
 func TestPeriodString(t *testing.T) {
-	if got := fmt.Sprint(Forever, Day, Quarter, Week, FiscalYear(time.April), FiscalYear(13)); got != "forever day quarter week fiscal year from April on Period(19)" {
+	if got := fmt.Sprint(Forever, Day, Quarter, Week, FiscalYear(time.April), FiscalYear(13)); got != "forever day quarter week fiscal year from April on Periods(19)" {
 		t.Error(got)
 	}
 }

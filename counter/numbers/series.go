@@ -65,10 +65,10 @@ func Open(
 	if counters == nil {
 		return nil, fmt.Errorf("%w: counters are nil: want counter.From(space)", errInvalidOption)
 	}
-	if c := f.settings.config; c.End != 0 || c.Check != "" || c.Start > f.pattern.last {
-		return nil, fmt.Errorf("%w: counter from %d to %d of check value %.80q: "+
-			"want neither an end nor a check value, which %q gives it, and a start up to %d",
-			errInvalidOption, c.Start, c.End, c.Check, f.patternText, f.pattern.last)
+	if c := f.settings.config; c.Last != 0 || c.Series != "" || c.Start > f.pattern.last {
+		return nil, fmt.Errorf("%w: counter from %d to %d of series %.80q: "+
+			"want neither a last number nor a series, which %q gives it, and a start up to %d",
+			errInvalidOption, c.Start, c.Last, c.Series, f.patternText, f.pattern.last)
 	}
 	s := &Series{
 		Format:   f,
@@ -196,8 +196,8 @@ func (s *Series) beginPeriod(ctx context.Context, m *moment) (err error) {
 	}
 	m.permutation = s.permutation(m.date.period)
 	config := s.settings.config
-	config.End = s.pattern.last
-	config.Check = s.checkValue()
+	config.Last = s.pattern.last
+	config.Series = s.hash()
 	period := s.settings.period.At(m.date.day, s.settings.zone)
 	options := append(slices.Clone(s.settings.counter), counter.OrCreate(config), counter.OfPeriod(period))
 	m.counter, err = s.counters.Open(ctx, s.name, options...)

@@ -56,7 +56,7 @@ func (b *testbed) counters(t testing.TB) *counter.Counters {
 		}
 		return c.On(ctx, e)
 	})
-	s, err := lease.Create(t.Context(), engine, lease.Config{New: true, Clock: b.now})
+	s, err := lease.Create(t.Context(), engine, lease.Config{NeverUsed: true, Clock: b.now})
 	if errors.Is(err, lease.ErrExists) {
 		s, err = lease.Open(t.Context(), engine, lease.Config{Clock: b.now})
 	}
@@ -133,7 +133,7 @@ func TestSeries(t *testing.T) {
 // TestPeriodOfMoreDates: where the date shows more than the period, the numbers go on over many dates.
 func TestPeriodOfMoreDates(t *testing.T) {
 	w := newTestbed(midnight.AddDate(0, 0, 37))
-	s := w.series(t, dated, WithPeriod(Year))
+	s := w.series(t, dated, WithPeriods(Year))
 	for _, want := range []string{"2026-12-30#000001", "2026-12-31#000002", "2027-01-01#000001", "2027-01-02#000002"} {
 		if n := w.next(t, s); n.String() != want {
 			t.Errorf("%s, want %s", n, want)
@@ -404,8 +404,8 @@ func TestOpenRefuses(t *testing.T) {
 		err     error
 	}{
 		{"ORD", counter.Config{}, ErrInvalidPattern},
-		{dated, counter.Config{End: 5}, errInvalidOption},
-		{dated, counter.Config{Check: "aa"}, errInvalidOption},
+		{dated, counter.Config{Last: 5}, errInvalidOption},
+		{dated, counter.Config{Series: "aa"}, errInvalidOption},
 		{"{n:1}", counter.Config{Start: 10}, errInvalidOption},
 		{dated, counter.Config{Start: -1}, lease.ErrInvalid},
 		{dated, counter.Config{Start: 3, Step: 5}, nil},
@@ -438,11 +438,11 @@ func TestMustNotChange(t *testing.T) {
 		"nothing":           {pattern, nil, "", nil, nil},
 		"a prefix":          {"BC {date:2006-01-02}-{n:6}", nil, "", nil, nil},
 		"marks in the date": {"A{date:2006.01/02}-{n:6}", nil, "", nil, nil},
-		"month to day":      {pattern, nil, "", with(WithPeriod(Month)), lease.ErrMismatch},
-		"day to month":      {pattern, with(WithPeriod(Month)), "", nil, lease.ErrMismatch},
-		"day to never":      {pattern, with(WithPeriod(Forever)), "", nil, lease.ErrMismatch},
-		"never to day":      {pattern, nil, "", with(WithPeriod(Forever)), lease.ErrMismatch},
-		"April to May": {pattern, with(WithPeriod(FiscalYear(time.May))), "", with(WithPeriod(FiscalYear(time.April))),
+		"month to day":      {pattern, nil, "", with(WithPeriods(Month)), lease.ErrMismatch},
+		"day to month":      {pattern, with(WithPeriods(Month)), "", nil, lease.ErrMismatch},
+		"day to never":      {pattern, with(WithPeriods(Forever)), "", nil, lease.ErrMismatch},
+		"never to day":      {pattern, nil, "", with(WithPeriods(Forever)), lease.ErrMismatch},
+		"April to May": {pattern, with(WithPeriods(FiscalYear(time.May))), "", with(WithPeriods(FiscalYear(time.April))),
 			lease.ErrMismatch},
 		"the zone":            {pattern, with(WithLocation(zoneOf(t, "Asia/Tokyo"))), "", nil, lease.ErrMismatch},
 		"the secret":          {pattern, with(Encrypted(other)), "", with(Encrypted(secret)), lease.ErrMismatch},
@@ -461,7 +461,7 @@ func TestMustNotChange(t *testing.T) {
 		"digits of no number": {"{date:2006}3{n:2:abcdefghij}", nil, "2{date:2006}{n:2:abcdefghij}", nil, lease.ErrMismatch}, // 22023ab was in 2023
 		"order of fields":     {"A{n:6}-{date:2006-01-02}", nil, "", nil, lease.ErrMismatch},
 		"order within a date": {"{date:020106}{n:6}", nil, "{date:060102}{n:6}", nil, lease.ErrMismatch},
-		"period for date":     {"{period}{n:6}", with(WithPeriod(Day)), "{date:2006-01-02}{n:6}", nil, lease.ErrMismatch},
+		"period for date":     {"{period}{n:6}", with(WithPeriods(Day)), "{date:2006-01-02}{n:6}", nil, lease.ErrMismatch},
 		"the start":           {pattern, with(WithCounter(counter.Config{Start: 2})), "", nil, lease.ErrMismatch},
 		"the step":            {pattern, with(WithCounter(counter.Config{Step: 2})), "", nil, lease.ErrMismatch},
 	} {

@@ -42,8 +42,8 @@ func (r *replica) configure(store string) error {
 	text := fmt.Sprintf(`listen: %s
 audit: %q
 spaces: [{name: %s, kind: randflake, store: %q, counters: [{name: %s}, {name: %s}]}]
-principals: [{name: workers, tokens: [%x]}]
-rules: [{principals: [workers], spaces: ["*"], verbs: [lease, list, count], limits: {rate: 1000000}}]
+principals: [{name: workers, tokenHashes: [%x]}]
+rules: [{principals: [workers], spaces: ["*"], verbs: [lease, list, count], quota: {rate: 1000000}}]
 `, r.Addr(), filepath.Join(r.Dir(), "audit"), spaceName, store, orders, tickets, sha256.Sum256([]byte(token)))
 	return os.WriteFile(r.configuration(), []byte(text), 0o600)
 }

@@ -82,10 +82,10 @@ const overService = "service-"
 // start starts the store, and creates a space in it. Whatever it returns, the store must be stopped.
 func (s *store) start(ctx context.Context) {
 	starts[s.name](s)
-	s.config.New = true
+	s.config.NeverUsed = true
 	s.config.Trust = s.setup.trust
 	must(s.create(ctx))
-	s.config.New = false
+	s.config.NeverUsed = false
 	if strings.HasPrefix(s.name, overService) {
 		s.serveReplicas()
 	}

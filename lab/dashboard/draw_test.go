@@ -97,7 +97,7 @@ func TestDraw(t *testing.T) {
 	var both [2]*process
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(begin.Add(-10 * time.Minute)))
-		space, err := lease.Create(t.Context(), leasetest.Intercept(leasetest.NewMemory().Connect(), fail), lease.Config{New: true})
+		space, err := lease.Create(t.Context(), leasetest.Intercept(leasetest.NewMemory().Connect(), fail), lease.Config{NeverUsed: true})
 		require.NoError(t, err)
 		secret := randflake.NewSecret()
 		both = [2]*process{newProcess(t, space, secret, "invoices", 1), newProcess(t, space, secret, "tickets", .7)}

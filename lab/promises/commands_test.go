@@ -1,8 +1,10 @@
 package promises
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -155,6 +157,10 @@ func flagsOfService(t *testing.T) (lines []string) {
 func exitCodes(t *testing.T) (lines []string) {
 	const past, future = "1000000000000000000", "9000000000000000000"
 	tool, daemon := tool(t), daemon(t)
+	retired, wrong := filepath.Join(t.TempDir(), "retired"), filepath.Join(t.TempDir(), "wrong.yaml")
+	must(t, tool, "store", "init", "--never-used", "--nodes", "1024", retired)
+	must(t, tool, "store", "retire", retired)
+	require.NoError(t, os.WriteFile(wrong, []byte("spaces: []"), 0o600))
 	for _, c := range []struct{ what, program, input, args string }{
 		{"done", tool, "", "version"},
 		{"a wrong command line", tool, "", "new --nosuch"},
@@ -162,13 +168,16 @@ func exitCodes(t *testing.T) (lines []string) {
 		{"a failure", tool, "", "convert nosuch"},
 		{"inspect, an ID of the past", tool, "", "inspect --layout discord " + past},
 		{"inspect, an ID of the future", tool, "", "inspect --layout discord " + future},
-		{"audit, IDs once", tool, past, "audit"},
-		{"audit, an ID twice", tool, past + "\n" + past, "audit"},
+		{"inspect, an ID of the future, and a text that is none", tool, "", "inspect --layout discord nosuch " + future},
+		{"analyze, IDs once", tool, past, "analyze"},
+		{"analyze, an ID twice", tool, past + "\n" + past, "analyze"},
 		{"store info, no space", tool, "", "store info nosuch"},
+		{"store info, something is wrong", tool, "", "store info " + retired},
 		{"done", daemon, "", "version"},
 		{"a wrong command line", daemon, "", "--nosuch"},
 		{"an unknown command", daemon, "", "nosuch"},
 		{"a failure", daemon, "", "check --config nosuch"},
+		{"check, the file is wrong", daemon, "", "check --config " + wrong},
 		{"ready, it is not", daemon, "", "ready http://localhost:1"},
 	} {
 		out, code := run(t, c.input, c.program, strings.Fields(c.args)...)
@@ -182,7 +191,7 @@ func exitCodes(t *testing.T) (lines []string) {
 func printedJSON(t *testing.T) (lines []string) {
 	tool, dir := tool(t), t.TempDir()
 	secret, leases := filepath.Join(dir, "secret"), filepath.Join(dir, "leases")
-	must(t, tool, "store", "init", "--new", leases, "--secret-file", secret)
+	must(t, tool, "store", "init", "--never-used", leases, "--secret-file", secret)
 	must(t, tool, "next", "--create", "--store", leases, "orders")
 	id := strings.TrimSpace(must(t, tool, "new", "--store", leases, "--secret-file", secret))
 	masked := strings.TrimSpace(must(t, tool, "mask", "5", "--secret-file", secret))
@@ -196,7 +205,15 @@ func printedJSON(t *testing.T) (lines []string) {
 		{"unmask", "unmask " + masked + " --secret-file " + secret},
 	} {
 		out := must(t, tool, strings.Fields(c.args+" --json")...)
-		lines = append(lines, fmt.Sprintf("randflake %s: %s", c.what, keysIn(out)))
+		var object map[string]any
+		require.NoError(t, json.Unmarshal([]byte(out), &object))
+		keys := slices.Collect(maps.Keys(object))
+		fields, _ := object["fields"].(map[string]any)
+		for name := range fields {
+			keys = append(keys, "fields."+name)
+		}
+		slices.Sort(keys)
+		lines = append(lines, fmt.Sprintf("randflake %s: %s", c.what, strings.Join(keys, " ")))
 	}
 	return lines
 }

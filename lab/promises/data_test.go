@@ -69,14 +69,14 @@ func entries(t *testing.T) (lines []string) {
 				seen[now] = true
 			}
 		}
-		s, err := lease.Create(t.Context(), engine, lease.Config{New: true, Check: secret(t).CheckValue(), Trust: true})
+		s, err := lease.Create(t.Context(), engine, lease.Config{NeverUsed: true, Check: secret(t).CheckValue(), Trust: true})
 		require.NoError(t, err)
 		note("1 a new space")
 		window := time.Now().Unix() / 60
 		require.Done(t)(s.Take(t.Context(), window, window+1, 3))
 		note("2 leases")
 		require.NoError(t, s.CreateCounter(t.Context(), lease.Counter{Name: "orders", Start: 1}))
-		require.NoError(t, s.CreateCounter(t.Context(), lease.Counter{Name: "invoices", Start: 1, End: 9999, Periods: "day in UTC", Check: "c"}))
+		require.NoError(t, s.CreateCounter(t.Context(), lease.Counter{Name: "invoices", Start: 1, Last: 9999, Periods: "day in UTC", Series: "c"}))
 		note("3 new counters")
 		require.Done(t)(s.TakeNumbers(t.Context(), "orders", lease.Period{}, 41))
 		today := lease.Period{Of: "day in UTC", Key: "2026-11-29", Begin: day.Truncate(24 * time.Hour)}
@@ -97,7 +97,7 @@ func entries(t *testing.T) (lines []string) {
 		require.NoError(t, s.Retire(t.Context()))
 		note("8 retired")
 	})
-	return append(lines, documents(t)...)
+	return slices.Concat(lines, documents(t), places(t))
 }
 
 // documents has the keys of those in which a directory and a bucket keep entries.
@@ -110,7 +110,7 @@ func documents(t *testing.T) (lines []string) {
 	t.Setenv("AWS_ACCESS_KEY_ID", "key")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
 	for _, store := range []string{"file:" + dir, "s3://bucket/ids?region=r&endpoint=" + server.URL} {
-		space, err := url.Create(t.Context(), store, lease.Config{New: true})
+		space, err := url.Create(t.Context(), store, lease.Config{NeverUsed: true})
 		require.NoError(t, err)
 		space.Close()
 	}
@@ -196,14 +196,14 @@ func texts(t *testing.T) (lines []string) {
 	require.NoError(t, err)
 	add("ulid/objectkey, key", keys.Key(u))
 
-	week, err := numbers.ParsePeriod("week")
+	week, err := numbers.ParsePeriods("week")
 	require.NoError(t, err)
 	for _, pattern := range []string{
 		"{n:6}", "{date:20060102}-{n:6}{check:mod97-10}", "{period}-{n:8:crockford}{check:mod37-2}", "{n:6:consonants}", "{n:6}{check:mod11-2}",
 	} {
 		for what, options := range map[string][]numbers.Option{"plain": nil, "encrypted": {numbers.Encrypted(s)}} {
 			if strings.Contains(pattern, "{period}") {
-				options = append(options, numbers.WithPeriod(week))
+				options = append(options, numbers.WithPeriods(week))
 			}
 			format, err := numbers.NewFormat("orders", pattern, options...)
 			require.NoError(t, err)
@@ -213,7 +213,7 @@ func texts(t *testing.T) (lines []string) {
 		}
 	}
 	for _, name := range []string{"day", "week", "month", "quarter", "year", "fiscal year from April on"} {
-		period, err := numbers.ParsePeriod(name)
+		period, err := numbers.ParsePeriods(name)
 		require.NoError(t, err)
 		add("numbers, period "+name, fmt.Sprintf("%+v", period.At(day, time.UTC)))
 	}

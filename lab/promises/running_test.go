@@ -62,7 +62,7 @@ func scraped(t *testing.T) (lines []string) {
 
 // reported are the metrics of each kind of reporter of the randflake.
 func reported(t *testing.T) []metrics.Metric {
-	space, err := lease.Create(t.Context(), leasetest.NewMemory().Connect(), lease.Config{New: true})
+	space, err := lease.Create(t.Context(), leasetest.NewMemory().Connect(), lease.Config{NeverUsed: true})
 	require.NoError(t, err)
 	keeper, err := lease.Keep(t.Context(), space, randflake.NewSecret())
 	require.NoError(t, err)
@@ -76,7 +76,7 @@ func reported(t *testing.T) []metrics.Metric {
 // logs has the lines of the audit log, and the one of the library that docs/versions.md names, with their keys.
 func logs(t *testing.T) (lines []string) {
 	var log bytes.Buffer
-	space, err := lease.Create(t.Context(), leasetest.NewMemory().Connect(), lease.Config{New: true})
+	space, err := lease.Create(t.Context(), leasetest.NewMemory().Connect(), lease.Config{NeverUsed: true})
 	require.NoError(t, err)
 	keeper, err := lease.Keep(t.Context(), space, randflake.NewSecret(), lease.WithLogger(slog.New(slog.NewJSONHandler(&log, nil))))
 	require.NoError(t, err)
@@ -114,7 +114,7 @@ func startService(t *testing.T) *service {
 	}
 	dir := filepath.Join(work, "service")
 	require.NoError(t, os.Mkdir(dir, 0o700))
-	must(t, tool(t), "store", "init", "--new", "file:"+dir+"/leases", "--secret-file", dir+"/secret")
+	must(t, tool(t), "store", "init", "--never-used", "file:"+dir+"/leases", "--secret-file", dir+"/secret")
 	config := fmt.Sprintf(`
 listen: localhost:0
 audit: %[1]s/audit.log
@@ -124,8 +124,8 @@ spaces:
     kind: randflake
     store: file:%[1]s/leases
     secretFile: %[1]s/secret
-    counters: [{name: daily, period: day}, {name: "*"}]
-principals: [{name: web, tokens: [%[2]x]}]
+    counters: [{name: daily, periods: day}, {name: "*"}]
+principals: [{name: web, tokenHashes: [%[2]x]}]
 rules: [{principals: [web], spaces: ["*"], verbs: [lease, list, mint, inspect, count, set, observe]}]
 `, dir, sha256.Sum256([]byte(bearer)))
 	require.NoError(t, os.WriteFile(dir+"/randflaked.yaml", []byte(config), 0o600))

@@ -10,6 +10,7 @@ import (
 	"go/types"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"reflect"
 	"regexp"
@@ -98,7 +99,20 @@ func variables(t *testing.T) (lines []string) {
 			}
 		}
 	}
-	return lines
+	return append(lines, "RANDFLAKED_MEMORY, sizes: "+strings.Join(sizes(t), ", "))
+}
+
+// sizes are the forms of a size that randflaked takes for its memory.
+func sizes(t *testing.T) (taken []string) {
+	for _, size := range []string{"1", "1B", "1K", "1KB", "1Ki", "1KiB", "1M", "1MB", "1Mi", "1MiB", "1GiB", "1TiB", "1e9", "off"} {
+		c := exec.Command(daemon(t), "--config", "nosuch")
+		c.Env = []string{"RANDFLAKED_MEMORY=" + size}
+		out, _ := c.CombinedOutput() // in any case there is no such file
+		if !strings.Contains(string(out), "RANDFLAKED_MEMORY") {
+			taken = append(taken, size)
+		}
+	}
+	return taken
 }
 
 // configKeys has the keys of randflaked.yaml, by the struct into which it is decoded.
@@ -107,22 +121,57 @@ func configKeys(t *testing.T) []string {
 	require.NoError(t, err)
 	p := all[module+"/service/internal/config"]
 	require.Must(t, p != nil, "there is no package config")
-	lines := keysOf("", p.Scope().Lookup("Config").Type())
+	lines := keysOf("", p.Scope().Lookup("Config").Type(), configDefaults(t, p))
 	return append(lines, fmt.Sprintf("rules[].verbs, words: %s", strings.Join(verbs(t), ", ")))
 }
 
-func keysOf(path string, t types.Type) (lines []string) {
+// configDefaults has, by the names of their fields, what the comments of config.go say of keys that are left out.
+func configDefaults(t *testing.T, p *types.Package) map[string]string {
+	said := regexp.MustCompile(`\b(?:default|without (?:it|one|this),) ([^;\n]+)`)
+	constant := regexp.MustCompile(`\bDefault\w+`)
+	const file = "service/internal/config/config.go"
+	syntax, err := parser.ParseFile(token.NewFileSet(), file, source(t, file), parser.ParseComments|parser.SkipObjectResolution)
+	require.NoError(t, err)
+	defaults := map[string]string{}
+	ast.Inspect(syntax, func(n ast.Node) bool {
+		of, ok := n.(*ast.TypeSpec)
+		if !ok {
+			return true
+		}
+		fields, ok := of.Type.(*ast.StructType)
+		if !ok {
+			return false
+		}
+		for _, field := range fields.Fields.List {
+			if found := said.FindStringSubmatch(field.Comment.Text()); found != nil {
+				defaults[of.Name.Name+"."+field.Names[0].Name] = constant.ReplaceAllStringFunc(found[1], func(name string) string {
+					return p.Scope().Lookup(name).(*types.Const).Val().String()
+				})
+			}
+		}
+		return false
+	})
+	return defaults
+}
+
+func keysOf(path string, t types.Type, defaults map[string]string) (lines []string) {
 	switch of := t.Underlying().(type) {
 	case *types.Pointer:
-		return keysOf(path, of.Elem())
+		return keysOf(path, of.Elem(), defaults)
 	case *types.Slice:
-		return keysOf(path+"[]", of.Elem())
+		return keysOf(path+"[]", of.Elem(), defaults)
 	case *types.Struct:
 		for i := range of.NumFields() {
 			key := reflect.StructTag(of.Tag(i)).Get("yaml")
-			if key != "-" {
-				lines = append(lines, keysOf(strings.TrimPrefix(path+"."+key, "."), of.Field(i).Type())...)
+			if key == "-" {
+				continue
 			}
+			below := keysOf(strings.TrimPrefix(path+"."+key, "."), of.Field(i).Type(), defaults)
+			name := t.(*types.Named).Obj().Name() + "." + of.Field(i).Name()
+			if unset := defaults[name]; unset != "" && len(below) == 1 {
+				below[0] += ", without it " + unset
+			}
+			lines = append(lines, below...)
 		}
 		return lines
 	default:
@@ -162,6 +211,7 @@ func valuesOf(t *testing.T, path string, node *yaml.Node) (lines []string) {
 // parameters are those that engines take out of a URL. What is left is for their drivers, which promise it.
 func parameters(t *testing.T) (lines []string) {
 	const value = "=/word/"
+	unset := parameterDefaults(t)
 	for scheme, where := range map[string]string{
 		"file":       "file:DIR?",
 		"sqlite":     "sqlite:FILE?",
@@ -183,9 +233,58 @@ func parameters(t *testing.T) (lines []string) {
 			_, _, err := url.Parse(where + name + value)
 			isUnknown := err != nil && refused != nil && strings.ReplaceAll(refused.Error(), "nosuch", name) == err.Error()
 			if !isUnknown {
-				lines = append(lines, scheme+" "+name+": parameter")
+				lines = append(lines, scheme+" "+name+": parameter"+unset[scheme+" "+name])
 			}
 		}
+	}
+	return lines
+}
+
+// parameterDefaults are the literals that engines take where a parameter is not there. What others default to, their names
+// tell: see places.
+func parameterDefaults(t *testing.T) map[string]string {
+	taken := regexp.MustCompile(`cmp\.Or\(storeurl\.Take\(query, "([^"]+)"\), "([^"]+)"\)`)
+	unset := map[string]string{}
+	for _, file := range sources(t) {
+		folder, isEngine := strings.CutPrefix(filepath.Dir(file), "lease/")
+		for _, found := range taken.FindAllSubmatch(source(t, file), -1) {
+			require.Must(t, isEngine, "%s takes a parameter", file)
+			for _, scheme := range []string{folder, folder + "s"} { // with TLS
+				unset[fmt.Sprintf("%s %s", scheme, found[1])] = fmt.Sprintf(", default %s", found[2])
+			}
+		}
+	}
+	return unset
+}
+
+// places says where entries are by default: in which keys, object, table or ConfigMap, as each engine says where it is.
+func places(t *testing.T) (lines []string) {
+	config := filepath.Join(t.TempDir(), "kubeconfig")
+	require.NoError(t, os.WriteFile(config, []byte(`{current-context: c, contexts: [{name: c, context: {cluster: s, user: u}}],
+clusters: [{name: s, cluster: {server: "https://HOST"}}], users: [{name: u, user: {token: t}}]}`), 0o600))
+	for scheme, where := range map[string]string{
+		"etcd":       "etcd://HOST",
+		"kubernetes": "kubernetes:namespace/name?kubeconfig=" + config,
+		"mariadb":    "mariadb://HOST/DATABASE",
+		"postgres":   "postgres://HOST/DATABASE",
+		"redis":      "redis://HOST",
+		"s3":         "s3://BUCKET?region=REGION",
+	} {
+		engine, _, err := url.Engine(t.Context(), where)
+		require.NoError(t, err)
+		lines = append(lines, fmt.Sprintf("%s, by default: %s", scheme, engine))
+		engine.Close()
+	}
+	redis := string(source(t, "lease/redis/redis.go")) + string(source(t, "lease/redis/engine.lua"))
+	for _, found := range regexp.MustCompile(`c\.Prefix \+ "(:\w+)"|'HSETNX', ENTRIES, '(#\w+)'`).FindAllStringSubmatch(redis, -1) {
+		what := "key after the prefix "
+		if found[2] != "" {
+			what = "field of the entries "
+		}
+		lines = append(lines, "redis, "+what+found[1]+found[2]+": as in engine.lua")
+	}
+	for _, found := range regexp.MustCompile(`got\.Data\["(\w+)"\]`).FindAllStringSubmatch(string(source(t, "lease/kubernetes/kubernetes.go")), -1) {
+		lines = append(lines, "kubernetes, key of the ConfigMap "+found[1]+": all entries")
 	}
 	return lines
 }

@@ -211,7 +211,7 @@ func checkSortable(t *testing.T, texts map[string]string) {
 }
 
 func checkNumbers(t *testing.T, texts map[string]string) {
-	week, err := numbers.ParsePeriod("week")
+	week, err := numbers.ParsePeriods("week")
 	require.NoError(t, err)
 	for name, text := range texts {
 		rest, found := strings.CutPrefix(name, "numbers {")
@@ -224,7 +224,7 @@ func checkNumbers(t *testing.T, texts map[string]string) {
 			options = append(options, numbers.Encrypted(keptSecret(t)))
 		}
 		if strings.Contains(pattern, "{period}") {
-			options = append(options, numbers.WithPeriod(week))
+			options = append(options, numbers.WithPeriods(week))
 		}
 		format, err := numbers.NewFormat("orders", pattern, options...)
 		require.NoError(t, err)

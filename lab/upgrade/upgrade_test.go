@@ -34,7 +34,7 @@ func TestTwoBuilds(t *testing.T) {
 
 	shared := filepath.Join(dir, "shared")
 	flags := []string{"--store", shared, "--secret-file", secret}
-	older.must(t, "store", "init", shared, "--new", "--secret-file", secret)
+	older.must(t, "store", "init", shared, "--never-used", "--secret-file", secret)
 	older.must(t, "counter", "create", "orders", "--store", shared)
 	seen, numbers := map[string]string{}, map[string]bool{}
 	for _, program := range []program{older, newer, older} {
@@ -57,7 +57,7 @@ func TestTwoBuilds(t *testing.T) {
 
 	changed := filepath.Join(dir, "changed")
 	flags[1] = changed
-	newer.must(t, "store", "init", changed, "--new", "--nodes", "4096", "--secret-file", secret)
+	newer.must(t, "store", "init", changed, "--never-used", "--nodes", "4096", "--secret-file", secret)
 	newer.must(t, append(flags, "new")...)
 	before := content(t, changed)
 	for _, args := range [][]string{append(flags, "new"), {"store", "info", changed}, {"store", "report-loss", changed}} {

@@ -23,7 +23,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	space, err := lease.Create(ctx, engine, lease.Config{New: true}) // once, and then lease.Open
+	space, err := lease.Create(ctx, engine, lease.Config{NeverUsed: true}) // once, and then lease.Open
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -261,7 +261,7 @@ func TestFull(t *testing.T) {
 	var full error
 	for full == nil {
 		spaces++
-		_, full = lease.Create(t.Context(), e, lease.Config{Name: fmt.Sprint(spaces), New: true})
+		_, full = lease.Create(t.Context(), e, lease.Config{Name: fmt.Sprint(spaces), NeverUsed: true})
 	}
 	want := fmt.Sprintf("full: its %d spaces, with their counters, can grow to", spaces)
 	require.Must(t, spaces >= 200 && errors.Is(full, lease.ErrStore) && strings.Contains(full.Error(), want),

@@ -325,7 +325,7 @@ func checkSnapshots(w *engineBed) {
 // counter repeat, no loss of data is found meanwhile, and the counter moves along. What a space
 // refuses does not depend on the engine.
 func checkSpace(w *engineBed) {
-	space, err := lease.Create(w.Context(), w.handles[0], lease.Config{New: true, Limits: lease.Limits{Nodes: 64}})
+	space, err := lease.Create(w.Context(), w.handles[0], lease.Config{NeverUsed: true, Limits: lease.Limits{Nodes: 64}})
 	if err != nil {
 		w.Fatalf("Create: %v", err)
 	}

@@ -85,7 +85,7 @@ func fillWithSpace(dir string, config lease.Config) error {
 	if err != nil {
 		return err
 	}
-	config.New = true
+	config.NeverUsed = true
 	_, err = lease.Create(context.Background(), engine, config)
 	return errors.Join(err, engine.Close())
 }

@@ -70,7 +70,7 @@ func New(t testing.TB, clock *Clock) *randflake.Generator {
 // background. For stores that fail see package leasetest.
 func Keep(t testing.TB, clock *Clock, options ...lease.Option) *lease.Keeper[*randflake.Generator] {
 	t.Helper()
-	space, err := lease.Create(t.Context(), leasetest.NewMemory().Connect(), lease.Config{Clock: clock.Now, New: true})
+	space, err := lease.Create(t.Context(), leasetest.NewMemory().Connect(), lease.Config{Clock: clock.Now, NeverUsed: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -141,7 +141,7 @@ func TestDirectory(t *testing.T) {
 		require.That(t, errors.Is(err, lease.ErrNoSpace) && strings.HasSuffix(err.Error(), "make the space first"),
 			"%v, want %v, and what to do", err, lease.ErrNoSpace)
 		limits := lease.Limits{Nodes: uint32(i + 1)}
-		made, err := Create(t.Context(), name, lease.Config{New: true, Limits: limits})
+		made, err := Create(t.Context(), name, lease.Config{NeverUsed: true, Limits: limits})
 		require.NoError(t, err)
 		defer made.Close()
 	}
@@ -180,7 +180,7 @@ func TestKeepWaits(t *testing.T) {
 		t.Setenv("RANDFLAKE_SECRET", secret.Hex())
 		synctest.Test(t, func(t *testing.T) {
 			time.Sleep(time.Until(time.Unix(1800000000, 0)))
-			space, err := Create(t.Context(), "file:"+dir, lease.Config{New: true, NoReserve: noReserve, Check: secret.CheckValue()})
+			space, err := Create(t.Context(), "file:"+dir, lease.Config{NeverUsed: true, NoReserve: noReserve, Check: secret.CheckValue()})
 			require.NoError(t, err)
 			require.NoError(t, errors.Join(space.ReportLoss(t.Context(), "by hand"), space.Close()))
 			began := time.Now()
@@ -219,7 +219,7 @@ func TestKeep(t *testing.T) {
 	} {
 		t.Run(tt.variables, func(t *testing.T) {
 			if tt.variables == "init" {
-				space, err := Create(t.Context(), store, lease.Config{New: true, Check: secret.CheckValue()})
+				space, err := Create(t.Context(), store, lease.Config{NeverUsed: true, Check: secret.CheckValue()})
 				err = errors.Join(err, local.WriteSecret(dir+"/secret", secret), os.WriteFile(dir+"/store", []byte(store+"\n"), 0o600))
 				require.NoError(t, err)
 				space.Close()

@@ -259,7 +259,7 @@ func RunKilled(t *testing.T, e lease.Engine, where string) {
 // RunThousand has a thousand handles, with an engine of their own each, take a node of the same
 // window of a new space at once, and logs how long that takes.
 func RunThousand(t *testing.T, connect func() lease.Engine) {
-	first, err := lease.Create(t.Context(), connect(), lease.Config{New: true})
+	first, err := lease.Create(t.Context(), connect(), lease.Config{NeverUsed: true})
 	Must(t, err)
 	spaces := []*lease.Space{first}
 	for len(spaces) < 1000 {

@@ -205,7 +205,7 @@ func TestKeepBusy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(time.Unix(1800000000, 0))) // not before IDs have seconds
 		m := &memory{delay: 30 * time.Millisecond}
-		space, err := lease.Create(t.Context(), New(m, much), lease.Config{New: true})
+		space, err := lease.Create(t.Context(), New(m, much), lease.Config{NeverUsed: true})
 		require.NoError(t, err)
 		busy := func(changed bool) {
 			m.mu.Lock()
@@ -311,7 +311,7 @@ func TestFull(t *testing.T) {
 // TestMoveIntoFull: a space with counters for which there is no room is not retired, and moves once there is.
 func TestMoveIntoFull(t *testing.T) {
 	ctx := t.Context()
-	old, err := lease.Create(ctx, New(new(memory), much), lease.Config{New: true})
+	old, err := lease.Create(ctx, New(new(memory), much), lease.Config{NeverUsed: true})
 	require.NoError(t, err)
 	for i := range 20 {
 		require.NoError(t, old.CreateCounter(ctx, lease.Counter{Name: fmt.Sprint(i)}))

@@ -21,7 +21,7 @@ import (
 
 func Example() {
 	ctx := context.Background()
-	space, err := lease.Create(ctx, leasetest.NewMemory().Connect(), lease.Config{New: true}) // for a test; a service opens one that lasts
+	space, err := lease.Create(ctx, leasetest.NewMemory().Connect(), lease.Config{NeverUsed: true}) // for a test; a service opens one that lasts
 	if err != nil {
 		fmt.Println(err)
 		return

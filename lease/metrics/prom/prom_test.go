@@ -61,7 +61,7 @@ func TestConcurrent(t *testing.T) {
 
 // Names and help follow the rules of Prometheus.
 func TestNames(t *testing.T) {
-	space, err := lease.Create(t.Context(), leasetest.NewMemory().Connect(), lease.Config{New: true})
+	space, err := lease.Create(t.Context(), leasetest.NewMemory().Connect(), lease.Config{NeverUsed: true})
 	require.NoError(t, err)
 	keeper, err := lease.Keep(t.Context(), space, randflake.NewSecret())
 	require.NoError(t, err)

@@ -24,7 +24,7 @@ import (
 func TestTelemetry(t *testing.T) {
 	reader, spans := sdkmetric.NewManualReader(), tracetest.NewSpanRecorder()
 	engine := telemetry.Spans(leasetest.NewMemory().Connect(), sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans)))
-	space, err := lease.Create(t.Context(), engine, lease.Config{New: true})
+	space, err := lease.Create(t.Context(), engine, lease.Config{NeverUsed: true})
 	require.NoError(t, err)
 	keeper, err := lease.Keep(t.Context(), space, randflake.NewSecret(), lease.WithLogger(slog.New(slog.DiscardHandler)))
 	require.NoError(t, err)

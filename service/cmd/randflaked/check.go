@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -30,13 +31,15 @@ func check(args []string, out, stderr io.Writer) error {
 		return usageError("check: which file? say --config FILE")
 	}
 	c, err := config.Read(*file)
-	if err != nil {
+	var unread *fs.PathError
+	switch {
+	case errors.As(err, &unread):
 		return err
+	case err == nil && !*offline:
+		err = probe(c)
 	}
-	if !*offline {
-		if err := probe(c); err != nil {
-			return err
-		}
+	if err != nil {
+		return noError{err}
 	}
 	fmt.Fprintln(out, "ok")
 	return nil

@@ -290,7 +290,7 @@ func TestResets(t *testing.T) {
 	text := fmt.Sprintf(`listen: localhost:0
 audit: %s
 spaces: [{name: demo, kind: randflake, store: %q, secretFile: %s}]
-principals: [{name: greedy, tokens: [%s]}, {name: web, tokens: [%s]}]
+principals: [{name: greedy, tokenHashes: [%s]}, {name: web, tokenHashes: [%s]}]
 rules: [{principals: [greedy, web], spaces: [demo], verbs: [mint]}]
 `, filepath.Join(t.TempDir(), "audit"), store, secret, hashOf("greedy"), hashOf("web"))
 	c, err := config.Parse("test", []byte(text))
@@ -355,7 +355,7 @@ func TestHalfCalls(t *testing.T) {
 		}
 		for _, name := range []string{"greedy", "web"} {
 			hash := sha256.Sum256([]byte(name))
-			c.Principals = append(c.Principals, config.Principal{Name: name, Tokens: []string{hex.EncodeToString(hash[:])}})
+			c.Principals = append(c.Principals, config.Principal{Name: name, TokenHashes: []string{hex.EncodeToString(hash[:])}})
 		}
 		c.Rules = []config.Rule{{Principals: []string{"*"}, Spaces: []string{"demo"}, Verbs: []string{"mint"}}}
 		return c, nil

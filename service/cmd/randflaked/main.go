@@ -8,7 +8,8 @@
 //	randflaked token                 makes a bearer token and its hash
 //	randflaked version               which version this is
 //
-// The exit status is 0, 1 if something failed, or 2 if the command line was wrong.
+// The exit status is 0, 1 if something failed, 2 if the command line was wrong, or 3 if nothing failed but the answer is
+// no: the configuration is wrong, or the service is not ready.
 package main
 
 import (
@@ -40,8 +41,11 @@ func main() {
 	args := os.Args[1:]
 	if err := run(args, os.Stdout, stderr); err != nil && !errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintln(stderr, "randflaked:", url.Redact(err.Error(), args...)) // an error may quote a URL with a password
-		if errors.As(err, new(usageError)) {
+		switch {
+		case errors.As(err, new(usageError)):
 			os.Exit(2)
+		case errors.As(err, new(noError)):
+			os.Exit(3)
 		}
 		os.Exit(1)
 	}
@@ -51,6 +55,11 @@ func main() {
 type usageError string
 
 func (e usageError) Error() string { return string(e) }
+
+// A noError says why the answer of a command is no.
+type noError struct{ error }
+
+func (e noError) Unwrap() error { return e.error }
 
 // run runs the command that the first argument names, or serves.
 func run(args []string, out, stderr io.Writer) error {
@@ -121,7 +130,7 @@ func ready(args []string, stderr io.Writer) error {
 			return nil
 		}
 		if time.Until(end) < askPause {
-			return fmt.Errorf("ready: %w", err)
+			return noError{fmt.Errorf("ready: %w", err)}
 		}
 		time.Sleep(askPause)
 	}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"strconv"
+	"strings"
 	"syscall"
 
 	"github.com/randflake/randflake/lease/local"
@@ -91,14 +92,37 @@ func tuneMemory() error {
 	if text == "" {
 		return nil
 	}
-	memory, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || memory <= 0 {
-		return fmt.Errorf("RANDFLAKED_MEMORY=%.40q: want bytes, such as 536870912 for 512 MiB", text)
+	memory := parseMemory(text)
+	if memory == 0 {
+		return fmt.Errorf("RANDFLAKED_MEMORY=%.40q: want a size as GOMEMLIMIT has it, such as 512MiB: "+
+			"digits, and B, KiB, MiB, GiB, TiB or nothing for bytes", text)
 	}
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(memory / 10 * 9) // the rest is for what Go does not count
 	}
 	return nil
+}
+
+// units are those of GOMEMLIMIT. The first that ends a size is its unit.
+var units = []struct {
+	name  string
+	shift int
+}{{"KiB", 10}, {"MiB", 20}, {"GiB", 30}, {"TiB", 40}, {"B", 0}, {"", 0}}
+
+// parseMemory reads a size as Go's runtime reads GOMEMLIMIT, and returns 0 for what is none.
+func parseMemory(text string) (bytes int64) {
+	for _, unit := range units {
+		digits, found := strings.CutSuffix(text, unit.name)
+		if !found {
+			continue
+		}
+		n, err := strconv.ParseUint(digits, 10, 63-unit.shift)
+		if err != nil {
+			return 0
+		}
+		return int64(n) << unit.shift
+	}
+	return 0
 }
 
 // redacted takes the passwords of URLs out of errors in the log.
@@ -129,7 +153,7 @@ func demo(dir, listen string) (*config.Config, error) {
 			Kind:       "randflake",
 			Store:      "file:" + dir + "?space=default", // as dir may have a ? in it
 			SecretFile: filepath.Join(dir, "secret"),
-			Limits:     config.Limits{Batch: 65536, Rate: 1_000_000},
+			Quota:      config.Quota{Batch: 65536, Rate: 1_000_000},
 			Counters:   []config.Counter{{Name: "*"}},
 		}},
 	}

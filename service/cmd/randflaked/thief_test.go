@@ -82,7 +82,7 @@ func newPostgres(t *testing.T) (store, secretFile string) {
 	must(t, err)
 	t.Cleanup(func() { server.Stop() })
 	secret := randflake.NewSecret()
-	space, err := url.Create(t.Context(), server.URL(), lease.Config{New: true, Check: secret.CheckValue()})
+	space, err := url.Create(t.Context(), server.URL(), lease.Config{NeverUsed: true, Check: secret.CheckValue()})
 	must(t, err)
 	must(t, space.Close())
 	secretFile = filepath.Join(t.TempDir(), "secret")
@@ -105,12 +105,12 @@ spaces:
   store: %q
   counters:
   - {name: invoices, start: 1000}
-  - {name: daily, period: day, zone: Asia/Tokyo}
-  - {name: "many/*", period: fiscal year from April on}
-principals: [{name: thief, tokens: [%s]}, {name: owner, tokens: [%s]}]
+  - {name: daily, periods: day, zone: Asia/Tokyo}
+  - {name: "many/*", periods: fiscal year from April on}
+principals: [{name: thief, tokenHashes: [%s]}, {name: owner, tokenHashes: [%s]}]
 rules:
-- {principals: [thief], spaces: [orders], verbs: [count], limits: {batch: 20, rate: 1000000}}
-- {principals: [owner], spaces: [orders], verbs: [count, set], limits: {rate: 1000000}}
+- {principals: [thief], spaces: [orders], verbs: [count], quota: {batch: 20, rate: 1000000}}
+- {principals: [owner], spaces: [orders], verbs: [count, set], quota: {rate: 1000000}}
 `, filepath.Join(t.TempDir(), "audit"), store, hashOf("thief"), hashOf("owner"))
 	c, err := config.Parse("test", []byte(text))
 	must(t, err)

@@ -116,10 +116,10 @@ func TestNames(t *testing.T) {
 }
 
 func TestTighter(t *testing.T) {
-	two := config.Limits{Nodes: 2, Batch: 7}
-	four := config.Limits{Nodes: 3, Rate: 4, Batch: 5}
-	want := config.Limits{Nodes: 2, Rate: 4, Batch: 5}
-	for _, got := range []config.Limits{Tighter(two, four), Tighter(four, two)} {
+	two := config.Quota{Nodes: 2, Batch: 7}
+	four := config.Quota{Nodes: 3, Rate: 4, Batch: 5}
+	want := config.Quota{Nodes: 2, Rate: 4, Batch: 5}
+	for _, got := range []config.Quota{Tighter(two, four), Tighter(four, two)} {
 		require.Equal(t, got, want, "options")
 	}
 }
@@ -129,9 +129,9 @@ func TestTighter(t *testing.T) {
 func TestRules(t *testing.T) {
 	c := *two
 	c.Rules = []config.Rule{
-		{Principals: []string{"web"}, Spaces: []string{"orders"}, Verbs: []string{"mint", "count"}, Limits: config.Limits{Batch: 1}},
-		{Principals: []string{"*"}, Spaces: []string{"shop"}, Verbs: []string{"mint"}, Limits: config.Limits{Batch: 2}},
-		{Principals: []string{"billing", "web"}, Spaces: []string{"*"}, Verbs: []string{"count"}, Limits: config.Limits{Batch: 3}},
+		{Principals: []string{"web"}, Spaces: []string{"orders"}, Verbs: []string{"mint", "count"}, Quota: config.Quota{Batch: 1}},
+		{Principals: []string{"*"}, Spaces: []string{"shop"}, Verbs: []string{"mint"}, Quota: config.Quota{Batch: 2}},
+		{Principals: []string{"billing", "web"}, Spaces: []string{"*"}, Verbs: []string{"count"}, Quota: config.Quota{Batch: 3}},
 	}
 	p := newPolicy(t, &c, nil)
 	for _, tt := range []struct {
@@ -155,14 +155,14 @@ func TestRules(t *testing.T) {
 			"%s, %s in %s: %+v, error %v; want the rule with %d", tt.who, tt.verb, tt.space, limits, err, tt.batch)
 	}
 	open := newPolicy(t, &config.Config{}, nil)
-	require.Gives(t, (config.Limits{}), "without principals")(open.Allow(config.Anyone, "set", "orders"))
+	require.Gives(t, (config.Quota{}), "without principals")(open.Allow(config.Anyone, "set", "orders"))
 }
 
 // TestIdentify: a token is good with the scheme Bearer alone, and without principals so is
 // everybody on this machine, by one of its own names.
 func TestIdentify(t *testing.T) {
 	hash := sha256.Sum256([]byte("the-token"))
-	web := config.Principal{Name: "web", Tokens: []string{hex.EncodeToString(hash[:])}}
+	web := config.Principal{Name: "web", TokenHashes: []string{hex.EncodeToString(hash[:])}}
 	guarded := &config.Config{Principals: []config.Principal{web}}
 	for _, tt := range []struct {
 		config             *config.Config

@@ -64,7 +64,7 @@ func New(c *config.Config, old *Policy, logger *slog.Logger) (*Policy, error) {
 		for _, name := range who.Certificates.URI {
 			p.principals["uri "+name] = who.Name
 		}
-		for _, hash := range who.Tokens {
+		for _, hash := range who.TokenHashes {
 			p.principals["token "+strings.ToLower(hash)] = who.Name
 		}
 		if who.ServiceAccount != nil {
@@ -177,19 +177,19 @@ func (p *Policy) byToken(r *http.Request, token string) (principal string, err e
 	return who, nil
 }
 
-// Allow returns the limits under which a principal may do what a verb stands for in a space: those
+// Allow returns the quota under which a principal may do what a verb stands for in a space: those
 // of the first rule that allows it. If no rule does, the error wraps ErrDenied.
-func (p *Policy) Allow(principal, verb, space string) (config.Limits, error) {
+func (p *Policy) Allow(principal, verb, space string) (config.Quota, error) {
 	if !p.guarded {
-		return config.Limits{}, nil
+		return config.Quota{}, nil
 	}
 	for _, r := range p.rules {
 		applies := includes(r.Principals, principal) && includes(r.Spaces, space)
 		if applies && slices.Contains(r.Verbs, verb) {
-			return r.Limits, nil
+			return r.Quota, nil
 		}
 	}
-	return config.Limits{}, fmt.Errorf("%w: no rule lets %s %s in space %.100q",
+	return config.Quota{}, fmt.Errorf("%w: no rule lets %s %s in space %.100q",
 		ErrDenied, principal, verb, space)
 }
 
@@ -198,9 +198,9 @@ func includes(list []string, name string) bool {
 	return slices.Contains(list, name) || slices.Contains(list, "*")
 }
 
-// Tighter returns the tighter of each pair of limits.
-func Tighter(a, b config.Limits) config.Limits {
-	return config.Limits{
+// Tighter returns the tighter of each pair of bounds.
+func Tighter(a, b config.Quota) config.Quota {
+	return config.Quota{
 		Nodes: tighter(a.Nodes, b.Nodes),
 		Batch: tighter(a.Batch, b.Batch),
 		Rate:  tighter(a.Rate, b.Rate),

@@ -89,10 +89,12 @@ func (k *checker) known(path, kind, value string) {
 }
 
 func (k *checker) space(path string, s Space) {
-	layout, err := s.Layout()
+	k.must(slices.Contains(Kinds, s.Kind), path+".kind", "%q: want one of %s", s.Kind, strings.Join(Kinds, ", "))
+	k.must(s.Layout == "" || s.Kind == "snowflake", path+".layout", "%s IDs have one layout: leave it out", s.Kind)
+	_, err := s.OpenLayout()
 	switch {
 	case err != nil:
-		k.wrong(path+".kind", "%v: want randflake, ulid, or a layout of Snowflake IDs such as twitter", err)
+		k.wrong(path+".layout", "%v: want that of the Snowflake IDs, such as twitter", err)
 	case s.Store != "" && s.StoreFile != "":
 		k.wrong(path+".storeFile", "there is a store, too: leave one of them out")
 	case cmp.Or(s.Store, s.StoreFile) == "" && s.Kind != "ulid":
@@ -104,8 +106,7 @@ func (k *checker) space(path string, s Space) {
 		_, _, err := url.Parse(location)
 		k.must(err == nil, path+".store", "%v", err)
 	}
-	mayHaveSecret := layout == nil && s.Kind != "ulid"
-	k.must(s.SecretFile == "" || mayHaveSecret, path+".secretFile",
+	k.must(s.SecretFile == "" || s.Kind == "randflake", path+".secretFile",
 		"%s IDs have no secret: leave it out", s.Kind)
 	k.must(!strings.Contains(s.StoreFile, "://"), path+".storeFile",
 		"it looks like a URL: want the name of a file that has it, or name it as store")
@@ -114,7 +115,7 @@ func (k *checker) space(path string, s Space) {
 		"it looks like a secret: want the name of a file that has it")
 	k.must(s.Nodes >= 0 && s.Nodes <= randflake.MaxNode+1, path+".nodes",
 		"%d: want 1 to %d", s.Nodes, randflake.MaxNode+1)
-	k.limits(path+".limits", s.Limits)
+	k.quota(path+".quota", s.Quota)
 	for i, c := range s.Counters {
 		at := fmt.Sprintf("%s.counters[%d]", path, i)
 		k.name(at+".name", path+" counter", c.Name, counterName)
@@ -122,24 +123,24 @@ func (k *checker) space(path string, s Space) {
 	}
 }
 
-const maxCheck = 200 // bytes, as in package counter
+const maxSeries = 200 // bytes, as in package counter
 
 func (k *checker) counter(path string, c Counter) {
-	endsInTime := c.End == 0 || c.End >= c.Start // 0 is the default, as for start and step
-	k.must(c.Start >= 0 && c.Step >= 0 && endsInTime, path,
-		"want a start of 1 or more, an end that is not before it, and a step of 1 or more")
+	lastsFromStart := c.Last == 0 || c.Last >= c.Start // 0 is the default, as for start and step
+	k.must(c.Start >= 0 && c.Step >= 0 && lastsFromStart, path,
+		"want a start of 1 or more, a last that is not before it, and a step of 1 or more")
 	_, err := c.PeriodAt(time.Now())
-	k.must(err == nil, path+".period", "%v", err)
-	hasZone := c.Period != "" && c.Zone != "Local" // the service's machine must not matter
-	k.must(c.Zone == "" || hasZone, path+".zone", "%q: want one such as Europe/Berlin, with a period", c.Zone)
-	k.must(len(c.Check) <= maxCheck, path+".check", "want at most %d bytes", maxCheck)
+	k.must(err == nil, path+".periods", "%v", err)
+	hasZone := c.Periods != "" && c.Zone != "Local" // the service's machine must not matter
+	k.must(c.Zone == "" || hasZone, path+".zone", "%q: want one such as Europe/Berlin, with periods", c.Zone)
+	k.must(len(c.Series) <= maxSeries, path+".series", "want at most %d bytes", maxSeries)
 }
 
-func (k *checker) limits(path string, l Limits) {
-	k.must(l.Nodes >= 0 && l.Nodes <= randflake.MaxNode+1, path+".nodes",
-		"%d: want 1 to %d, or 0 for no bound", l.Nodes, randflake.MaxNode+1)
-	k.must(l.Rate >= 0 && l.Rate <= math.MaxInt32, path+".rate",
-		"%v: want calls a second, or 0 for the default", l.Rate)
+func (k *checker) quota(path string, q Quota) {
+	k.must(q.Nodes >= 0 && q.Nodes <= randflake.MaxNode+1, path+".nodes",
+		"%d: want 1 to %d, or 0 for no bound", q.Nodes, randflake.MaxNode+1)
+	k.must(q.Rate >= 0 && q.Rate <= math.MaxInt32, path+".rate",
+		"%v: want calls a second, or 0 for the default", q.Rate)
 }
 
 func (k *checker) issuer(path string, i Issuer) {
@@ -160,9 +161,9 @@ const shownTwice = "another principal has it: want it in one place"
 func (k *checker) principal(path string, who Principal) {
 	k.must(who.Name != Self && who.Name != Anyone, path+".name",
 		"%q stands for other callers in the audit log: take another name", who.Name)
-	shows := !who.Certificates.none() || len(who.Tokens) > 0 || who.ServiceAccount != nil
+	shows := !who.Certificates.none() || len(who.TokenHashes) > 0 || who.ServiceAccount != nil
 	k.must(shows, path,
-		"nothing shows who it is: want certificates, tokens or a serviceAccount")
+		"nothing shows who it is: want certificates, tokenHashes or a serviceAccount")
 	for i, name := range who.Certificates.DNS {
 		path := fmt.Sprintf("%s.certificates.dns[%d]", path, i)
 		k.must(name != "" && !strings.ContainsAny(name, ":/*"), path,
@@ -176,8 +177,8 @@ func (k *checker) principal(path string, who Principal) {
 			"%q: want a URI, such as spiffe://example.org/billing", name)
 		k.define(path, "URI", name, shownTwice)
 	}
-	for i, t := range who.Tokens {
-		path := fmt.Sprintf("%s.tokens[%d]", path, i)
+	for i, t := range who.TokenHashes {
+		path := fmt.Sprintf("%s.tokenHashes[%d]", path, i)
 		hash, err := hex.DecodeString(t)
 		k.must(err == nil && len(hash) == sha256.Size, path,
 			"want the 64 hexadecimal digits of a token's SHA-256, and not the token: "+
@@ -205,7 +206,7 @@ func (k *checker) rule(path string, r Rule) {
 	each("verbs", r.Verbs, func(path, verb string) {
 		k.must(slices.Contains(Verbs, verb), path, "%q: want one of %s", verb, strings.Join(Verbs, ", "))
 	})
-	k.limits(path+".limits", r.Limits)
+	k.quota(path+".quota", r.Quota)
 }
 
 // listen sees to it that callers from other machines show who they are, over encrypted connections.

@@ -55,22 +55,26 @@ type TLS struct {
 // A Space has IDs, counters, or both.
 type Space struct {
 	Name       string `yaml:"name"`
-	Kind       string `yaml:"kind"` // randflake, ulid, or a layout of Snowflake IDs
+	Kind       string `yaml:"kind"`   // randflake, snowflake or ulid
+	Layout     string `yaml:"layout"` // of Snowflake IDs: the name of a preset, or a definition
 	Store      string `yaml:"store"`
 	StoreFile  string `yaml:"storeFile"`  // file with what store would say, which may have a password
 	SecretFile string `yaml:"secretFile"` // without it, only generators can make and open IDs
 	Nodes      int    `yaml:"nodes"`      // of the service's own lease; default 1
-	Limits     Limits `yaml:"limits"`
+	Quota      Quota  `yaml:"quota"`
 
 	Counters []Counter `yaml:"counters"`
 }
 
-// Layout returns the layout of a space of Snowflake IDs, and nil for other kinds.
-func (s Space) Layout() (*snowflake.Layout, error) {
-	if s.Kind == "randflake" || s.Kind == "ulid" {
+// Kinds are the words of Space.Kind, as those of the command's --kind.
+var Kinds = []string{"randflake", "snowflake", "ulid"}
+
+// OpenLayout returns the layout of a space of Snowflake IDs, and nil for other kinds.
+func (s Space) OpenLayout() (*snowflake.Layout, error) {
+	if s.Kind != "snowflake" {
 		return nil, nil
 	}
-	return snowflake.ParseLayout(s.Kind)
+	return snowflake.ParseLayout(s.Layout)
 }
 
 // Location returns where the store is, and "" for a space without a store.
@@ -93,14 +97,14 @@ func (s Space) Location() (string, error) {
 	return location, nil
 }
 
-// Defaults of limits, where neither a rule nor a space sets them.
+// Defaults of quotas, where neither a rule nor a space sets them.
 const (
 	DefaultBatch = 10_000
 	DefaultRate  = 1000.0
 )
 
-// Limits bound calls. A rule, or a space, with 0 leaves a bound to the other one.
-type Limits struct {
+// A Quota bounds calls. A rule, or a space, with 0 leaves a bound to the other one.
+type Quota struct {
 	Nodes int     `yaml:"nodes"` // of a lease; without one, as many as the space has
 	Batch uint64  `yaml:"batch"` // IDs or numbers of a call; without one, DefaultBatch
 	Rate  float64 `yaml:"rate"`  // calls a second of a principal in a space, in each process; without one, DefaultRate
@@ -114,23 +118,23 @@ type Counter struct {
 
 	Start int64 `yaml:"start"` // default 1
 	Step  int64 `yaml:"step"`  // default 1
-	End   int64 `yaml:"end"`   // default the largest int64
+	Last  int64 `yaml:"last"`  // default the largest int64
 
-	// Period is day, week, month, quarter, year, or fiscal year from April on. With each period the
+	// Periods is day, week, month, quarter, year, or fiscal year from April on. With each period the
 	// counter begins at Start again.
-	Period string `yaml:"period"`
+	Periods string `yaml:"periods"`
 
-	Zone  string `yaml:"zone"`  // in which periods begin, such as Europe/Berlin; default UTC
-	Check string `yaml:"check"` // value of the series of package numbers that has the counter
+	Zone   string `yaml:"zone"`   // in which periods begin, such as Europe/Berlin; default UTC
+	Series string `yaml:"series"` // of package numbers that has the counter: its errors say what that is
 }
 
 // PeriodAt returns the period of the counter that contains t, or the zero Period if the counter has
 // no periods.
 func (c Counter) PeriodAt(t time.Time) (lease.Period, error) {
-	if c.Period == "" {
+	if c.Periods == "" {
 		return lease.Period{}, nil
 	}
-	period, err := numbers.ParsePeriod(c.Period)
+	periods, err := numbers.ParsePeriods(c.Periods)
 	if err != nil {
 		return lease.Period{}, err
 	}
@@ -138,7 +142,7 @@ func (c Counter) PeriodAt(t time.Time) (lease.Period, error) {
 	if err != nil {
 		return lease.Period{}, err
 	}
-	return period.At(t, zone), nil
+	return periods.At(t, zone), nil
 }
 
 // Counter returns what the space has for a counter: by its name, or else by the longest pattern
@@ -171,7 +175,7 @@ type Issuer struct {
 type Principal struct {
 	Name           string          `yaml:"name"`
 	Certificates   Certificates    `yaml:"certificates"`
-	Tokens         []string        `yaml:"tokens"` // SHA-256 of bearer tokens, from randflaked token
+	TokenHashes    []string        `yaml:"tokenHashes"` // SHA-256 of bearer tokens, from randflaked token
 	ServiceAccount *ServiceAccount `yaml:"serviceAccount"`
 }
 
@@ -202,7 +206,7 @@ type Rule struct {
 	Principals []string `yaml:"principals"`
 	Spaces     []string `yaml:"spaces"`
 	Verbs      []string `yaml:"verbs"`
-	Limits     Limits   `yaml:"limits"`
+	Quota      Quota    `yaml:"quota"`
 }
 
 // Verbs are what rules may allow.

@@ -23,11 +23,11 @@ spaces:
   store: postgres://me:pass-word@db/ids?space=orders
   secretFile: /etc/randflaked/orders
   nodes: 4
-  limits: {nodes: 16, batch: 1000, rate: 50.5}
+  quota: {nodes: 16, batch: 1000, rate: 50.5}
   counters:
-  - {name: invoices/2026, start: 1000, step: 2, end: 99999}
+  - {name: invoices/2026, start: 1000, step: 2, last: 99999}
 - {name: shop, kind: randflake, store: etcd://etcd}
-- {name: sorted, kind: twitter, storeFile: /etc/randflaked/sorted}
+- {name: sorted, kind: snowflake, layout: twitter, storeFile: /etc/randflaked/sorted}
 - {name: events, kind: ulid}
 issuers:
 - issuer: https://kubernetes.default.svc
@@ -36,10 +36,10 @@ issuers:
   ca: /var/run/secrets/kubernetes.io/serviceaccount/ca.crt
   tokenFile: /var/run/secrets/kubernetes.io/serviceaccount/token
 principals:
-- {name: billing, certificates: {uri: [spiffe://prod/billing], dns: [Billing.prod]}, tokens: [e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855]}
+- {name: billing, certificates: {uri: [spiffe://prod/billing], dns: [Billing.prod]}, tokenHashes: [e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855]}
 - {name: web, serviceAccount: {issuer: https://kubernetes.default.svc, subject: "system:serviceaccount:shop:web"}}
 rules:
-- {principals: [billing], spaces: [orders], verbs: [mint, inspect], limits: {batch: 10}}
+- {principals: [billing], spaces: [orders], verbs: [mint, inspect], quota: {batch: 10}}
 - {principals: ['*'], spaces: ['*'], verbs: [lease, list, count, set]}
 `
 
@@ -65,10 +65,10 @@ func TestRead(t *testing.T) {
 		Store:      "postgres://me:pass-word@db/ids?space=orders",
 		SecretFile: "/etc/randflaked/orders",
 		Nodes:      4,
-		Limits:     Limits{Nodes: 16, Batch: 1000, Rate: 50.5},
-		Counters:   []Counter{{Name: "invoices/2026", Start: 1000, Step: 2, End: 99999}},
+		Quota:      Quota{Nodes: 16, Batch: 1000, Rate: 50.5},
+		Counters:   []Counter{{Name: "invoices/2026", Start: 1000, Step: 2, Last: 99999}},
 	}
-	require.That(t, reflect.DeepEqual(c.Spaces[0], want) && c.Rules[0].Limits.Batch == 10 && c.Guarded(),
+	require.That(t, reflect.DeepEqual(c.Spaces[0], want) && c.Rules[0].Quota.Batch == 10 && c.Guarded(),
 		"read %+v", c)
 }
 
@@ -104,8 +104,8 @@ func TestPeriodAt(t *testing.T) {
 		key     string
 	}{
 		{Counter{}, ""},
-		{Counter{Period: "day"}, "2026-07-01"},
-		{Counter{Period: "day", Zone: "Europe/Berlin"}, "2026-07-02"},
+		{Counter{Periods: "day"}, "2026-07-01"},
+		{Counter{Periods: "day", Zone: "Europe/Berlin"}, "2026-07-02"},
 	} {
 		got, err := tt.counter.PeriodAt(late)
 		require.That(t, got.Key == tt.key && err == nil,
@@ -140,21 +140,21 @@ func TestLocation(t *testing.T) {
 
 // TestRight: what is at the edge of the right is right.
 func TestRight(t *testing.T) {
-	const guarded = "principals: [{name: a, tokens: [" + hash + "]}]"
+	const guarded = "principals: [{name: a, tokenHashes: [" + hash + "]}]"
 	for _, tt := range []struct{ old, new string }{
 		{"nodes: 4", "nodes: 131072"},
 		{"nodes: 4", "nodes: 0"},
 		{"nodes: 16", "nodes: 131072"},
 		{"rate: 50.5", "rate: 2147483647"},
-		{"{name: invoices/2026, start: 1000, step: 2, end: 99999}", "{name: a}"},
-		{"end: 99999", "end: 1000"},
-		{"end: 99999", "end: 0"},
-		{"end: 99999", "period: day, zone: Europe/Berlin"},
-		{"end: 99999", "period: fiscal year from April on, check: " + strings.Repeat("x", 200)},
+		{"{name: invoices/2026, start: 1000, step: 2, last: 99999}", "{name: a}"},
+		{"last: 99999", "last: 1000"},
+		{"last: 99999", "last: 0"},
+		{"last: 99999", "periods: day, zone: Europe/Berlin"},
+		{"last: 99999", "periods: fiscal year from April on, series: " + strings.Repeat("x", 200)},
 		{keys, "  jwks: keys.json\n"},
 		{keys, ""},
-		{billing + ", tokens: [" + hash + "]", "{uri: [spiffe://prod/billing]}"},
-		{billing + ", tokens: [" + hash + "]", "{dns: [Billing.prod]}"},
+		{billing + ", tokenHashes: [" + hash + "]", "{uri: [spiffe://prod/billing]}"},
+		{billing + ", tokenHashes: [" + hash + "]", "{dns: [Billing.prod]}"},
 		{"certificates: " + billing + ", ", ""},
 		{"listen: :8443", "listen: :8443\nprobes: :8081"},
 		{"listen: :8443", "listen: :8443\nlogLevel: debug"},
@@ -191,8 +191,10 @@ func TestWrong(t *testing.T) {
 		{"audit:", "audits:", "line 3: field audits not found"},
 		{"name: orders\n", "name: Orders\n", `w.yaml: spaces[0].name: "Orders": want a name that matches`},
 		{"name: shop", "name: orders", `w.yaml: spaces[1].name: "orders" is there twice`},
-		{"kind: randflake\n", "kind: random\n", "w.yaml: spaces[0].kind:"},
-		{"kind: ulid", "kind: discord", "w.yaml: spaces[3].store: there is none: want a directory"},
+		{"kind: randflake\n", "kind: random\n", `w.yaml: spaces[0].kind: "random": want one of randflake, snowflake, ulid`},
+		{"kind: snowflake, layout: twitter", "kind: snowflake", "w.yaml: spaces[2].layout: "},
+		{"kind: ulid", "kind: ulid, layout: twitter", "w.yaml: spaces[3].layout: ulid IDs have one layout: leave it out"},
+		{"kind: ulid", "kind: snowflake, layout: discord", "w.yaml: spaces[3].store: there is none: want a directory"},
 		{"  nodes: 4\n", "  nodes: 4\n  storeFile: url\n", "w.yaml: spaces[0].storeFile: there is a store, too"},
 		{"secretFile:", "secret: pass-word\n  secretFile:", "line 8: field secret not found"},
 		{"/etc/randflaked/sorted", "redis://:pass-word@db", "w.yaml: spaces[2].storeFile: it looks like a URL: want the name of a file"},
@@ -200,49 +202,49 @@ func TestWrong(t *testing.T) {
 			"w.yaml: spaces[0].secretFile: it looks like a secret: want the name of a file"},
 		{"nodes: 4", "nodes: *pass-word", "unknown anchor what is there referenced"},
 		{"nodes: 4", "nodes: \"`pass-word`\"", "line 9: cannot unmarshal !!str what is there into int"},
-		{"rate: 50.5", "rate: .inf", "limits.rate: +Inf: want calls a second"},
+		{"rate: 50.5", "rate: .inf", "quota.rate: +Inf: want calls a second"},
 		{"kind: ulid", "kind: ulid, secretFile: x", "w.yaml: spaces[3].secretFile: ulid IDs have no secret"},
-		{"kind: twitter", "kind: twitter, secretFile: x", "w.yaml: spaces[2].secretFile: twitter IDs have no secret"},
+		{"kind: snowflake, layout: twitter", "kind: snowflake, layout: twitter, secretFile: x", "w.yaml: spaces[2].secretFile: snowflake IDs have no secret"},
 		{"nodes: 4", "nodes: 131073", "w.yaml: spaces[0].nodes: 131073: want 1 to 131072"},
 		{"nodes: 4", "nodes: -1", "w.yaml: spaces[0].nodes: -1: want 1 to 131072"},
-		{"nodes: 16", "nodes: 131073", "w.yaml: spaces[0].limits.nodes: 131073: want 1 to 131072, or 0 for no bound"},
-		{"rate: 50.5", "rate: 2147483648", "w.yaml: spaces[0].limits.rate: 2.147483648e+09: want calls a second"},
-		{"limits: {batch: 10}", "limits: {nodes: -1}", "w.yaml: rules[0].limits.nodes: -1: want 1 to"},
+		{"nodes: 16", "nodes: 131073", "w.yaml: spaces[0].quota.nodes: 131073: want 1 to 131072, or 0 for no bound"},
+		{"rate: 50.5", "rate: 2147483648", "w.yaml: spaces[0].quota.rate: 2.147483648e+09: want calls a second"},
+		{"quota: {batch: 10}", "quota: {nodes: -1}", "w.yaml: rules[0].quota.nodes: -1: want 1 to"},
 		{"etcd://etcd", "nosuchstore://me:pass-word@host", "w.yaml: spaces[1].store: "},
 		{"/etc/randflaked/sorted", place, "w.yaml: spaces[2].store: "},
 		{"listen: :8443", "listen: :8443\nprobes: 8081", `w.yaml: probes: "8081": want an address and a port`},
 		{"batch: 1000, rate: 50.5", "batch: -1, rate: x",
 			"line 10: cannot unmarshal !!int what is there into uint64\n  line 10: cannot unmarshal"},
-		{"limits: {nodes: 16, batch: 1000, rate: 50.5}", "limits: 16", "line 10: cannot unmarshal"},
+		{"quota: {nodes: 16, batch: 1000, rate: 50.5}", "quota: 16", "line 10: cannot unmarshal"},
 		{"listen: :8443", "listen: :8443\nplaintext: 7", "line 2: cannot unmarshal !!int what is there into bool"},
 		{"listen: :8443", "listen: [pass-word]", "line 1: cannot unmarshal !!seq into string"},
 		{"listen: :8443", "listen: :8443\nlogLevel: loud", "w.yaml: logLevel: want debug, info, warn or error"},
-		{"rate: 50.5", "rate: -1", "limits.rate: -1: want calls a second"},
+		{"rate: 50.5", "rate: -1", "quota.rate: -1: want calls a second"},
 		{"name: invoices/2026", "name: Invoices", "w.yaml: spaces[0].counters[0].name:"},
 		{"name: invoices/2026", "name: invoices*", "w.yaml: spaces[0].counters[0].name:"},
-		{"end: 99999", "period: Day", `w.yaml: spaces[0].counters[0].period: numbers: invalid option: period "Day": want day, week, month`},
-		{"end: 99999", "period: day, zone: Europe/Atlantis", "w.yaml: spaces[0].counters[0].period: unknown time zone Europe/Atlantis"},
-		{"end: 99999", "period: day, zone: Local", `w.yaml: spaces[0].counters[0].zone: "Local": want one such as Europe/Berlin, with a period`},
-		{"end: 99999", "zone: Europe/Berlin",
-			`w.yaml: spaces[0].counters[0].zone: "Europe/Berlin": want one such as Europe/Berlin, with a period`},
-		{"end: 99999", "check: " + strings.Repeat("x", 201), "w.yaml: spaces[0].counters[0].check: want at most 200 bytes"},
+		{"last: 99999", "periods: Day", `w.yaml: spaces[0].counters[0].periods: numbers: invalid option: periods "Day": want day, week, month`},
+		{"last: 99999", "periods: day, zone: Europe/Atlantis", "w.yaml: spaces[0].counters[0].periods: unknown time zone Europe/Atlantis"},
+		{"last: 99999", "periods: day, zone: Local", `w.yaml: spaces[0].counters[0].zone: "Local": want one such as Europe/Berlin, with periods`},
+		{"last: 99999", "zone: Europe/Berlin",
+			`w.yaml: spaces[0].counters[0].zone: "Europe/Berlin": want one such as Europe/Berlin, with periods`},
+		{"last: 99999", "series: " + strings.Repeat("x", 201), "w.yaml: spaces[0].counters[0].series: want at most 200 bytes"},
 		{"start: 1000", "start: -1", "w.yaml: spaces[0].counters[0]: want a start of 1 or more"},
 		{"step: 2", "step: -1", "w.yaml: spaces[0].counters[0]: want a start of 1 or more"},
-		{"end: 99999", "end: -1", "w.yaml: spaces[0].counters[0]: want a start of 1 or more"},
-		{"end: 99999", "end: 9", "w.yaml: spaces[0].counters[0]: want a start of 1 or more, an end that is not before it"},
+		{"last: 99999", "last: -1", "w.yaml: spaces[0].counters[0]: want a start of 1 or more"},
+		{"last: 99999", "last: 9", "w.yaml: spaces[0].counters[0]: want a start of 1 or more, a last that is not before it"},
 		{"  audience: randflaked\n", "", "w.yaml: issuers[0].audience: there is none"},
 		{"jwks: https://", "jwks: http://", "issuers[0].jwks: want a file, or a URL that begins with https:"},
 		{kubernetes + "  audience: randflaked\n" + keys, "- issuer: http://kubernetes.default.svc\n  audience: randflaked\n",
 			"issuers[0].jwks: there is none"},
 		{kubernetes, "- issuer: \"\"\n", "issuers[0].issuer: there is none"},
-		{hash, "pass-word", "w.yaml: principals[0].tokens[0]: want the 64 hexadecimal digits of a token's SHA-256, and not the token"},
-		{hash, "e3b0c442", "w.yaml: principals[0].tokens[0]: want the 64 hexadecimal digits"},
-		{hash, hash + "0", "w.yaml: principals[0].tokens[0]: want the 64 hexadecimal digits"},
+		{hash, "pass-word", "w.yaml: principals[0].tokenHashes[0]: want the 64 hexadecimal digits of a token's SHA-256, and not the token"},
+		{hash, "e3b0c442", "w.yaml: principals[0].tokenHashes[0]: want the 64 hexadecimal digits"},
+		{hash, hash + "0", "w.yaml: principals[0].tokenHashes[0]: want the 64 hexadecimal digits"},
 		{"jwks: https://kubernetes.default.svc", "jwks: https://%zz", "issuers[0].jwks: want a file"},
 		{"[" + hash + "]", "pass-word", "cannot unmarshal !!str what is there into []string"},
 		{"name: web,", "name: web, certificates: {uri: [spiffe://prod/billing]},",
 			"w.yaml: principals[1].certificates.uri[0]: another principal has it"},
-		{"name: web,", "name: web, tokens: [" + strings.ToUpper(hash) + "],", "w.yaml: principals[1].tokens[0]: another principal has it"},
+		{"name: web,", "name: web, tokenHashes: [" + strings.ToUpper(hash) + "],", "w.yaml: principals[1].tokenHashes[0]: another principal has it"},
 		{"name: web,", "name: web, certificates: {dns: [billing.prod]},", "w.yaml: principals[1].certificates.dns[0]: another principal has it"},
 		{"name: web,", "name: web, certificates: {dns: ['spiffe://prod/web']},",
 			`w.yaml: principals[1].certificates.dns[0]: "spiffe://prod/web": want a DNS name`},
@@ -256,14 +258,14 @@ func TestWrong(t *testing.T) {
 		{"name: web,", "name: anyone,", `w.yaml: principals[1].name: "anyone" stands for other callers`},
 		{"{issuer: https://kubernetes.default.svc, subject", "{issuer: https://other, subject",
 			`principals[1].serviceAccount.issuer: "https://other" is not defined`},
-		{"tokens: [" + hash + "]}", account + "}", "w.yaml: principals[1].serviceAccount: another principal has it"},
+		{"tokenHashes: [" + hash + "]}", account + "}", "w.yaml: principals[1].serviceAccount: another principal has it"},
 		{`subject: "system:serviceaccount:shop:web"`, `subject: ""`, "principals[1].serviceAccount.subject: there is none"},
 		{", " + account, "", "w.yaml: principals[1]: nothing shows who it is"},
 		{"principals: [billing]", "principals: [billings]", `w.yaml: rules[0].principals[0]: "billings" is not defined`},
 		{"principals: [billing], ", "", "w.yaml: rules[0].principals: there are none"},
 		{"spaces: [orders]", "spaces: [order]", `w.yaml: rules[0].spaces[0]: "order" is not defined`},
 		{"verbs: [mint, inspect]", "verbs: [mint, all]", `w.yaml: rules[0].verbs[1]: "all": want one of lease, list,`},
-		{"limits: {batch: 10}", "limits: {bach: 10}", "field bach not found"},
+		{"quota: {batch: 10}", "quota: {bach: 10}", "field bach not found"},
 		{whole, "", "w.yaml is empty"},
 		{whole, "listen: localhost:1\n---\nlisten: localhost:2", "more than one document"},
 		{whole, "listen: localhost:1", "w.yaml: spaces: there is none"},

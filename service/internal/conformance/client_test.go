@@ -39,16 +39,16 @@ var quiet = slog.New(slog.DiscardHandler)
 func newBed(t *testing.T) *bed {
 	t.Helper()
 	b := &bed{T: t, data: leasetest.NewMemory()}
-	made, err := lease.Create(t.Context(), b.data.Connect(), lease.Config{New: true})
+	made, err := lease.Create(t.Context(), b.data.Connect(), lease.Config{NeverUsed: true})
 	require.NoError(b, err)
 	b.Cleanup(func() { made.Close() })
 	for i := range b.down {
 		s := server.New(func(ctx context.Context, _ string, c lease.Config) (*lease.Space, error) {
 			return lease.Open(ctx, b.data.Connect(), c)
 		}, io.Discard, quiet)
-		c := &config.Config{Spaces: []config.Space{{Name: "demo", Kind: "randflake", Store: "memory", Limits: config.Limits{Rate: 1e6},
+		c := &config.Config{Spaces: []config.Space{{Name: "demo", Kind: "randflake", Store: "memory", Quota: config.Quota{Rate: 1e6},
 			Counters: []config.Counter{{Name: "orders", Start: 5, Step: 2},
-				{Name: "invoices", End: 999999, Period: "day", Check: checkOf(t, invoices)}}}}}
+				{Name: "invoices", Last: 999999, Periods: "day", Series: seriesOf(t, invoices)}}}}}
 		require.NoError(b, s.Configure(c))
 		b.Cleanup(s.Close)
 		calls := atomic.Int64{}
@@ -76,16 +76,16 @@ func newBed(t *testing.T) *bed {
 const invoices = "INV-{date:20060102}-{n:6}"
 
 // checkOf returns the check value of a series.
-func checkOf(t *testing.T, pattern string) string {
+func seriesOf(t *testing.T, pattern string) string {
 	t.Helper()
-	space, err := lease.Create(t.Context(), leasetest.NewMemory().Connect(), lease.Config{New: true})
+	space, err := lease.Create(t.Context(), leasetest.NewMemory().Connect(), lease.Config{NeverUsed: true})
 	require.NoError(t, err)
 	series, err := numbers.Open(t.Context(), counter.From(space), "invoices", pattern)
 	require.NoError(t, err)
 	defer series.Close()
 	c, err := space.Counter(t.Context(), "invoices")
 	require.NoError(t, err)
-	return c.Check
+	return c.Series
 }
 
 // leases returns a client that begins with one of the replicas.

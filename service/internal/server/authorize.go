@@ -95,18 +95,18 @@ func (s *Server) errorToSend(c *call, err error, gone bool) error {
 	return sent
 }
 
-// authorize finds the space that a call of a procedure names, and its limits, or returns why the call
+// authorize finds the space that a call of a procedure names, and its quota, or returns why the call
 // is refused. The order of its steps matters. The rules are asked first, as the rate depends on their
 // answer. But a call that they deny is refused in step 2, so that it counts for the rate, too.
 func (s *Server) authorize(c *call, space string) error {
 	need := needs[c.procedure]
 	c.space = space
 	c.found = c.setup.spaces[c.space]
-	limits, denied := c.setup.policy.Allow(c.principal, need.verb, c.space)
+	quota, denied := c.setup.policy.Allow(c.principal, need.verb, c.space)
 
 	isAllowed := denied == nil && c.found != nil
 	if isAllowed {
-		c.limits = access.Tighter(limits, c.setup.limits[c.space])
+		c.quota = access.Tighter(quota, c.setup.quotas[c.space])
 	}
 
 	// 1. The rate. Calls that a rule allows count for their space, if there is one. All others, each
@@ -157,18 +157,18 @@ func (s *Server) deny(c *call, code connect.Code, why error) error {
 
 // authorizePage finds the spaces that a caller may observe. It refuses a page if there is none. It
 // refuses the metrics if there is one that the caller may not observe, as they describe the process
-// too. The limits are the tightest of the rules that allow these spaces. The spaces' own limits are
+// too. The quota is the tightest of the rules that allow these spaces. The spaces' own quotas are
 // for calls of procedures alone.
 func (s *Server) authorizePage(_ *http.Request, c *call) error {
 	var denied error
 	for _, configured := range c.setup.config.Spaces {
-		limits, err := c.setup.policy.Allow(c.principal, "observe", configured.Name)
+		quota, err := c.setup.policy.Allow(c.principal, "observe", configured.Name)
 		if err != nil {
 			denied = err
 			continue
 		}
 		c.observed = append(c.observed, c.setup.spaces[configured.Name])
-		c.limits = access.Tighter(c.limits, limits)
+		c.quota = access.Tighter(c.quota, quota)
 	}
 	if err := s.checkRate(c, othersTogether); err != nil {
 		return err

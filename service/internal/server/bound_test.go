@@ -20,16 +20,16 @@ var othersUsually = quota{calls, othersTogether, config.DefaultRate, int(config.
 
 // TestLimits: a rule's limits hold, and so do the space's, whichever is tighter.
 func TestLimits(t *testing.T) {
-	w := newTestbed(t, strings.Replace(spaces, "store: none,", "store: none, limits: {nodes: 4},", 1)+
+	w := newTestbed(t, strings.Replace(spaces, "store: none,", "store: none, quota: {nodes: 4},", 1)+
 		"principals:\n"+
-		"- {name: web, tokens: ["+hashOf("web")+"]}\n"+
-		"- {name: slow, tokens: ["+hashOf("slow")+"]}\n"+
+		"- {name: web, tokenHashes: ["+hashOf("web")+"]}\n"+
+		"- {name: slow, tokenHashes: ["+hashOf("slow")+"]}\n"+
 		"rules:\n"+
-		"- {principals: [web], spaces: ['*'], verbs: [lease, mint, count], limits: {nodes: 8, batch: 5}}\n"+
-		"- {principals: [slow], spaces: [mint, given], verbs: [mint], limits: {rate: 0.001}}\n"+
-		"- {principals: [slow], spaces: [mint], verbs: [count], limits: {rate: 0.002}}\n"+
-		"- {principals: [slow], spaces: [mint], verbs: [observe], limits: {rate: 0.003}}\n"+
-		"- {principals: [slow], spaces: [given], verbs: [lease], limits: {nodes: 1}}\n")
+		"- {principals: [web], spaces: ['*'], verbs: [lease, mint, count], quota: {nodes: 8, batch: 5}}\n"+
+		"- {principals: [slow], spaces: [mint, given], verbs: [mint], quota: {rate: 0.001}}\n"+
+		"- {principals: [slow], spaces: [mint], verbs: [count], quota: {rate: 0.002}}\n"+
+		"- {principals: [slow], spaces: [mint], verbs: [observe], quota: {rate: 0.003}}\n"+
+		"- {principals: [slow], spaces: [given], verbs: [lease], quota: {nodes: 1}}\n")
 	for i, tt := range []struct{ who, procedure, body, code string }{
 		{"web", "LeaseService/Take", fmt.Sprintf(`{"space":"none","window":%d,"nodes":4}`, time.Now().Unix()/60), ""},
 		{"web", "LeaseService/Take", `{"space":"none","nodes":5}`, "permission_denied"},
@@ -223,7 +223,7 @@ func TestPlaces(t *testing.T) {
 // memory.
 func TestTurns(t *testing.T) {
 	yaml := spaces +
-		"principals: [{name: busy, tokens: [" + hashOf("busy") + "]}, {name: web, tokens: [" + hashOf("web") + "]}]\n" +
+		"principals: [{name: busy, tokenHashes: [" + hashOf("busy") + "]}, {name: web, tokenHashes: [" + hashOf("web") + "]}]\n" +
 		"rules: [{principals: ['*'], spaces: ['*'], verbs: [lease, mint, count, list, set, observe]}]\n"
 	inBubble(t, yaml, func(t *testing.T, w *testbed) {
 		known := `{"space":"none","counter":"orders"}`

@@ -363,9 +363,9 @@ func TestGetMakesNothing(t *testing.T) {
 
 // watchers are principals who may observe everything, one space, or nothing.
 var watchers = "principals:\n" +
-	"- {name: all, tokens: [" + hashOf("all") + "]}\n" +
-	"- {name: one, tokens: [" + hashOf("one") + "]}\n" +
-	"- {name: web, tokens: [" + hashOf("web") + "]}\n" +
+	"- {name: all, tokenHashes: [" + hashOf("all") + "]}\n" +
+	"- {name: one, tokenHashes: [" + hashOf("one") + "]}\n" +
+	"- {name: web, tokenHashes: [" + hashOf("web") + "]}\n" +
 	"rules:\n" +
 	"- {principals: [all], spaces: ['*'], verbs: [observe]}\n" +
 	"- {principals: [one], spaces: [none], verbs: [observe]}\n" +

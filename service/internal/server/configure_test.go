@@ -46,8 +46,8 @@ func TestConfigure(t *testing.T) {
 	w.broken.Store(true)
 	require.NoError(t, w.reconfigure(func(c *config.Config) {
 		c.Spaces = slices.DeleteFunc(c.Spaces, func(s config.Space) bool { return s.Name == "sorted" })
-		c.Spaces = append(c.Spaces, config.Space{Name: "late", Kind: "twitter", Store: "sorted"})
-		c.Spaces[0].Limits.Batch = 5
+		c.Spaces = append(c.Spaces, config.Space{Name: "late", Kind: "snowflake", Layout: "twitter", Store: "sorted"})
+		c.Spaces[0].Quota.Batch = 5
 		c.Spaces[0].Counters = []config.Counter{{Name: "others", Start: 7}, {Name: "more"}}
 	}))
 	w.closing.Wait()
@@ -99,9 +99,9 @@ func TestNeverOpened(t *testing.T) {
 			return lease.Open(ctx, data.Connect(), c)
 		}, io.Discard, slog.New(slog.DiscardHandler))
 		defer s.Close()
-		_, err := lease.Create(t.Context(), data.Connect(), lease.Config{Limits: lease.Limits{Nodes: 1024}, New: true})
+		_, err := lease.Create(t.Context(), data.Connect(), lease.Config{Limits: lease.Limits{Nodes: 1024}, NeverUsed: true})
 		require.NoError(t, err)
-		spaces := []config.Space{{Name: "a", Kind: "twitter", Store: "memory"}, {Name: "b", Kind: "twitter", Store: "memory"}}
+		spaces := []config.Space{{Name: "a", Kind: "snowflake", Layout: "twitter", Store: "memory"}, {Name: "b", Kind: "snowflake", Layout: "twitter", Store: "memory"}}
 		require.NoError(t, s.Configure(&config.Config{Spaces: spaces[:1]}))
 		time.Sleep(time.Hour)
 		require.That(t, s.Ready() != nil, "ready, and no space was ever open")
@@ -232,7 +232,7 @@ func TestChangedFiles(t *testing.T) {
 		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 	}
 	write(place, "sorted")
-	w := newTestbed(t, spaces+"- {name: filed, kind: twitter, storeFile: "+place+"}\n")
+	w := newTestbed(t, spaces+"- {name: filed, kind: snowflake, layout: twitter, storeFile: "+place+"}\n")
 	c := w.setup.Load().config
 	for _, tt := range []struct{ space, file, text string }{
 		{"filed", place, "none"},

@@ -71,7 +71,7 @@ func (s counterService) Take(
 		return nil, coded(connect.CodeInvalidArgument, "count %d: want 1 to %d", r.Count, maxRun)
 	}
 	asked := uint64(max(r.Count, 1))
-	n := min(asked, cmp.Or(c.limits.Batch, config.DefaultBatch))
+	n := min(asked, cmp.Or(c.quota.Batch, config.DefaultBatch))
 	run, counter, err := c.counters().Take(ctx, r.Counter, int64(n))
 	if err != nil {
 		return nil, err

@@ -26,7 +26,7 @@ type call struct {
 	found    *space.Space   // the space of the call; nil if there is none of that name, and for pages
 	state    *space.State   // of that space, once the call is allowed
 	observed []*space.Space // those that a page shows
-	limits   config.Limits  // zero, for the defaults, if no rule allows the call or there is no such space
+	quota    config.Quota   // zero, for the defaults, if no rule allows the call or there is no such space
 
 	// By reserveRoom, while the call is answered:
 	room int64 // how many IDs or numbers are reserved for it in answers; 0 for none

@@ -89,7 +89,7 @@ func inspect(sp *space.Space, m *api.InspectRequest) (*api.InspectResponse, erro
 	if sp.Kind == "ulid" {
 		return inspectULID(m)
 	}
-	layout, err := sp.Layout()
+	layout, err := sp.OpenLayout()
 	if err != nil {
 		return nil, err
 	}

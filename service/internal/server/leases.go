@@ -17,7 +17,7 @@ type leaseService struct{ *Server }
 func (s leaseService) Take(ctx context.Context, r *api.TakeRequest) (*api.TakeResponse, error) {
 	c := callOf(ctx)
 	nodes := max(r.Nodes, 1)
-	if most := uint64(c.limits.Nodes); most > 0 && uint64(nodes) > most {
+	if most := uint64(c.quota.Nodes); most > 0 && uint64(nodes) > most {
 		return nil, s.overLimit(c, "nodes", uint64(nodes), most)
 	}
 	last := r.Window + int64(max(r.Windows, 1)) - 1

@@ -77,7 +77,7 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request) {
 		"At":      time.Now().UTC().Format(time.DateTime),
 		"Trouble": s.Ready(),
 		"Spaces":  all,
-		"NoEnd":   int64(math.MaxInt64), // of a counter
+		"NoLast":  int64(math.MaxInt64), // of a counter
 	})
 	if err != nil {
 		s.logger.Error("page was not written", "error", err)

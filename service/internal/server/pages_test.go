@@ -167,7 +167,7 @@ func TestPage(t *testing.T) {
 		w.broken.Store(true)
 		page(`<h2>none <span class="state away">store away</span>`)
 		require.NoError(t, w.reconfigure(func(c *config.Config) {
-			c.Spaces = append(c.Spaces, config.Space{Name: "late", Kind: "twitter", Store: "sorted"})
+			c.Spaces = append(c.Spaces, config.Space{Name: "late", Kind: "snowflake", Layout: "twitter", Store: "sorted"})
 		}))
 		page("not ready: spaces are being opened", `<span class="bad">space: not open: space late: `)
 	})
@@ -188,7 +188,7 @@ func TestMetrics(t *testing.T) {
 	w.send(http.MethodGet, "/metrics", "", as("nobody"))
 	w.broken.Store(true)
 	require.NoError(t, w.reconfigure(func(c *config.Config) {
-		c.Spaces = append(c.Spaces, config.Space{Name: "late", Kind: "twitter", Store: "sorted"})
+		c.Spaces = append(c.Spaces, config.Space{Name: "late", Kind: "snowflake", Layout: "twitter", Store: "sorted"})
 	}))
 	w.Connected(3)
 	a := w.send(http.MethodGet, "/metrics", "", as("all"))

@@ -13,13 +13,13 @@ import (
 	"github.com/randflake/randflake/service/internal/config"
 )
 
-// Limits of one call, where its rule and its space have no lower ones.
+// Bounds of one call, where its rule and its space have no lower ones.
 const (
 	maxBatch = 1 << 16       // IDs or numbers that a call makes: some megabytes
 	maxRun   = 1_000_000_000 // numbers that a call takes, and does not make
 )
 
-// overLimit denies a call that asks for more than its limits allow.
+// overLimit denies a call that asks for more than its quota allows.
 func (s *Server) overLimit(c *call, what string, asked, most uint64) error {
 	err := fmt.Errorf("%w: %w", access.ErrDenied, &wire.LimitError{What: what, Asked: asked, Limit: most})
 	return s.deny(c, connect.CodePermissionDenied, err)
@@ -81,11 +81,11 @@ func (r *rates) allow(principal string, q quota) bool {
 // checkRate counts a call for the rate of a space, or that of othersTogether, and denies it if the
 // principal made too many. The burst is what a second allows.
 func (s *Server) checkRate(c *call, space string) error {
-	perSecond := cmp.Or(c.limits.Rate, config.DefaultRate)
+	perSecond := cmp.Or(c.quota.Rate, config.DefaultRate)
 	q := quota{of: calls, space: space, perSecond: perSecond, burst: max(1, int(perSecond))}
 	if s.rates.allow(c.principal, q) {
 		return nil
 	}
-	err := fmt.Errorf("more than %v calls a second: slow down, or raise the limit called rate", perSecond)
+	err := fmt.Errorf("more than %v calls a second: slow down, or raise the rate of the quota", perSecond)
 	return s.deny(c, connect.CodeResourceExhausted, err)
 }

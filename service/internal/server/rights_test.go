@@ -19,7 +19,7 @@ func TestRights(t *testing.T) {
 	for _, open := range []bool{true, false} {
 		rules := "principals:\n"
 		for _, verb := range config.Verbs {
-			rules += fmt.Sprintf("- {name: %s, tokens: [%s], certificates: {dns: [%[1]s.example]}}\n", verb, hashOf(verb))
+			rules += fmt.Sprintf("- {name: %s, tokenHashes: [%s], certificates: {dns: [%[1]s.example]}}\n", verb, hashOf(verb))
 		}
 		rules += "rules:\n"
 		for _, verb := range config.Verbs {

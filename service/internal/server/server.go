@@ -57,7 +57,7 @@ type setup struct {
 	// By the names of spaces:
 	spaces   map[string]*space.Space
 	counters map[string]*space.Counters
-	limits   map[string]config.Limits
+	quotas   map[string]config.Quota
 }
 
 // New returns a server without spaces. Audit lines go to other if a configuration has no file for
@@ -87,7 +87,7 @@ func (s *Server) writeAudit(line []byte) (int, error) {
 func (s *Server) TLS() *tls.Config { return s.setup.Load().policy.TLS }
 
 // Configure applies another valid configuration, with all the files that it names. Spaces that are
-// as before, but for their limits and counters, stay open. If Configure fails, nothing has changed.
+// as before, but for their quotas and counters, stay open. If Configure fails, nothing has changed.
 func (s *Server) Configure(c *config.Config) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -121,11 +121,11 @@ func (s *Server) load(c *config.Config, old *setup) (*setup, error) {
 		policy:   policy,
 		spaces:   map[string]*space.Space{},
 		counters: map[string]*space.Counters{},
-		limits:   map[string]config.Limits{},
+		quotas:   map[string]config.Quota{},
 	}
 	for _, want := range c.Spaces {
-		bare := want // other limits and counters don't make another space
-		bare.Limits = config.Limits{}
+		bare := want // other quotas and counters don't make another space
+		bare.Quota = config.Quota{}
 		bare.Counters = nil
 		made, err := space.New(bare, space.Options{Open: s.open, Taken: s.taken, Logger: s.logger})
 		if err != nil {
@@ -140,7 +140,7 @@ func (s *Server) load(c *config.Config, old *setup) (*setup, error) {
 		}
 		next.spaces[want.Name] = made
 		next.counters[want.Name] = counters
-		next.limits[want.Name] = want.Limits
+		next.quotas[want.Name] = want.Quota
 	}
 	if c.Audit != "" {
 		next.audit, err = openAudit(c.Audit) // last, as it stays open if a later step fails

@@ -67,8 +67,8 @@ const spaces = `
 spaces:
 - {name: mint, kind: randflake, store: mint, secretFile: SECRET, counters: [{name: others}]}
 - {name: given, kind: randflake, store: given, secretFile: SECRET, counters: [{name: others}]}
-- {name: none, kind: randflake, store: none, counters: [{name: orders}, {name: few, end: 3}, {name: invoices/*}, {name: daily, start: 1000, period: day}]}
-- {name: sorted, kind: twitter, store: sorted}
+- {name: none, kind: randflake, store: none, counters: [{name: orders}, {name: few, last: 3}, {name: invoices/*}, {name: daily, start: 1000, periods: day}]}
+- {name: sorted, kind: snowflake, layout: twitter, store: sorted}
 - {name: ulid, kind: ulid}
 `
 
@@ -86,8 +86,8 @@ func newTestbed(t testing.TB, yaml string) *testbed {
 			continue
 		}
 		w.data[s.Store] = leasetest.NewMemory()
-		settings := lease.Config{New: true}
-		if s.Kind == "twitter" {
+		settings := lease.Config{NeverUsed: true}
+		if s.Kind == "snowflake" {
 			settings.Limits.Nodes = 1024
 		} else if s.SecretFile == "" {
 			settings.Check = w.secret.CheckValue()

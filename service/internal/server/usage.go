@@ -167,7 +167,7 @@ func (s *Server) reserveRoom(ctx context.Context, c *call, asked uint32) (int, e
 	if count > maxBatch {
 		return 0, coded(connect.CodeInvalidArgument, "count %d: want 1 to %d", count, maxBatch)
 	}
-	if limit := cmp.Or(c.limits.Batch, config.DefaultBatch); count > limit {
+	if limit := cmp.Or(c.quota.Batch, config.DefaultBatch); count > limit {
 		return 0, s.overLimit(c, "count", count, limit)
 	}
 	err := s.usage.reserve(ctx, c.principal, int64(count))

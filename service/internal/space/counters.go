@@ -145,11 +145,11 @@ func (c *Counters) target(name string) (t target, err error) {
 		Start:   cmp.Or(rule.Start, 1),
 		Next:    cmp.Or(rule.Start, 1),
 		Step:    cmp.Or(rule.Step, 1),
-		End:     cmp.Or(rule.End, math.MaxInt64),
+		Last:    cmp.Or(rule.Last, math.MaxInt64),
 		Periods: t.period.Of,
-		Check:   rule.Check,
+		Series:  rule.Series,
 	}
-	create := counter.Config{Start: rule.Start, Step: rule.Step, End: rule.End, Check: rule.Check}
+	create := counter.Config{Start: rule.Start, Step: rule.Step, Last: rule.Last, Series: rule.Series}
 	t.options = []counter.Option{counter.OrCreate(create), counter.OfPeriod(t.period)}
 	return t, nil
 }

@@ -56,13 +56,13 @@ func TestPatterns(t *testing.T) {
 func TestCounters(t *testing.T) {
 	counters := []config.Counter{
 		{Name: "plain"},
-		{Name: "dear", Start: 1000, Step: 5, End: 2000},
+		{Name: "dear", Start: 1000, Step: 5, Last: 2000},
 		{Name: "orders/*"},
 	}
 	counting(t, counters, func(t *testing.T, f *fake, all *Counters) {
 		for name, want := range map[string]lease.Counter{
-			"plain": {Name: "plain", Next: 1, Start: 1, Step: 1, End: math.MaxInt64},
-			"dear":  {Name: "dear", Next: 1000, Start: 1000, Step: 5, End: 2000},
+			"plain": {Name: "plain", Next: 1, Start: 1, Step: 1, Last: math.MaxInt64},
+			"dear":  {Name: "dear", Next: 1000, Start: 1000, Step: 5, Last: 2000},
 		} {
 			require.Gives(t, want, "%s", name)(all.Get(t.Context(), name))
 			run, _, err := all.Take(t.Context(), name, 2)
@@ -145,7 +145,7 @@ func TestHangsInLine(t *testing.T) {
 // TestPeriodEndsInLine: a call that stands in line while a period ends takes a number of the next
 // one, which another replica may have begun.
 func TestPeriodEndsInLine(t *testing.T) {
-	counting(t, []config.Counter{{Name: "daily", Period: "day"}}, func(t *testing.T, f *fake, all *Counters) {
+	counting(t, []config.Counter{{Name: "daily", Periods: "day"}}, func(t *testing.T, f *fake, all *Counters) {
 		take := func(of *Counters, first int64, period string) {
 			run, as, err := of.Take(t.Context(), "daily", 1)
 			require.That(t, run.First == first && as.Period == period && err == nil,
@@ -190,8 +190,8 @@ func TestLostCounter(t *testing.T) {
 // by Next, and never goes back.
 func TestPeriods(t *testing.T) {
 	counters := []config.Counter{
-		{Name: "tokyo", Start: 100, Period: "day", Zone: "Asia/Tokyo"},
-		{Name: "years/*", Period: "fiscal year from April on"},
+		{Name: "tokyo", Start: 100, Periods: "day", Zone: "Asia/Tokyo"},
+		{Name: "years/*", Periods: "fiscal year from April on"},
 	}
 	counting(t, counters, func(t *testing.T, _ *fake, all *Counters) {
 		want := func(name string, first int64, period string) {
@@ -234,19 +234,19 @@ func TestPeriods(t *testing.T) {
 // TestMismatch: a counter that is another one than the configuration says gives no number, by Take
 // or by Next, and goes on.
 func TestMismatch(t *testing.T) {
-	counters := []config.Counter{{Name: "orders", Start: 3, Period: "day"}}
+	counters := []config.Counter{{Name: "orders", Start: 3, Periods: "day"}}
 	counting(t, counters, func(t *testing.T, _ *fake, all *Counters) {
 		if _, _, err := all.Take(t.Context(), "orders", 1); err != nil {
 			t.Fatal(err)
 		}
 		for _, other := range []config.Counter{
 			{Start: 3},
-			{Start: 3, Period: "month"},
-			{Start: 3, Period: "day", Zone: "Asia/Tokyo"},
-			{Start: 4, Period: "day"},
-			{Start: 3, Period: "day", Step: 2},
-			{Start: 3, Period: "day", End: 9},
-			{Start: 3, Period: "day", Check: "aa"},
+			{Start: 3, Periods: "month"},
+			{Start: 3, Periods: "day", Zone: "Asia/Tokyo"},
+			{Start: 4, Periods: "day"},
+			{Start: 3, Periods: "day", Step: 2},
+			{Start: 3, Periods: "day", Last: 9},
+			{Start: 3, Periods: "day", Series: "aa"},
 		} {
 			other.Name = "orders"
 			c := NewCounters(all.space, config.Space{Counters: []config.Counter{other}})
@@ -262,7 +262,7 @@ func TestMismatch(t *testing.T) {
 
 // TestStatuses: what is told of counters is the sum of all that are one of the configuration.
 func TestStatuses(t *testing.T) {
-	counters := []config.Counter{{Name: "few", End: 3}, {Name: "orders/*"}, {Name: "daily", Period: "day"}}
+	counters := []config.Counter{{Name: "few", Last: 3}, {Name: "orders/*"}, {Name: "daily", Periods: "day"}}
 	counting(t, counters, func(t *testing.T, f *fake, all *Counters) {
 		wait := func(name string, n int) (err error) {
 			h, err := all.Handle(t.Context(), name)

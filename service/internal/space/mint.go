@@ -34,7 +34,7 @@ const (
 // setMinter sets what makes the IDs of the space, if the service makes any, and takes the first
 // lease for it.
 func (s *Space) setMinter(ctx context.Context, state *State) error {
-	layout, err := s.Layout()
+	layout, err := s.OpenLayout()
 	if err != nil {
 		return err
 	}

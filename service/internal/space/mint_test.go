@@ -31,7 +31,7 @@ func TestMinters(t *testing.T) {
 	}{
 		{config.Space{Kind: "randflake", Store: "memory", SecretFile: file}, 1, check, parsed(randflake.Parse)},
 		{config.Space{Kind: "randflake", Store: "memory", SecretFile: file, Nodes: 4}, 4, check, parsed(randflake.Parse)},
-		{config.Space{Kind: "twitter", Store: "memory"}, 1, "", parsed(snowflake.Parse)},
+		{config.Space{Kind: "snowflake", Layout: "twitter", Store: "memory"}, 1, "", parsed(snowflake.Parse)},
 		{config.Space{Kind: "randflake", Store: "memory"}, 0, "", nil},
 	} {
 		bubble(t, func(t *testing.T) {

@@ -57,7 +57,7 @@ var (
 // Spaces on a store that is sound.
 var (
 	randflakes = config.Space{Name: "demo", Kind: "randflake", Store: "memory"}
-	snowflakes = config.Space{Name: "demo", Kind: "twitter", Store: "memory"}
+	snowflakes = config.Space{Name: "demo", Kind: "snowflake", Layout: "twitter", Store: "memory"}
 )
 
 // bubble runs a test in a time of its own, as of a year in which there are IDs.
@@ -83,7 +83,7 @@ func makeFake(t *testing.T, c config.Space, counters ...config.Counter) *fake {
 	c.Counters = counters
 	f := &fake{data: leasetest.NewMemory()}
 	limits := lease.Limits{}
-	if c.Kind == "twitter" {
+	if c.Kind == "snowflake" {
 		limits.Nodes = 1024
 	}
 	if c.Store == "upper half" {
@@ -93,9 +93,9 @@ func makeFake(t *testing.T, c config.Space, counters ...config.Counter) *fake {
 		limits = lease.Limits{First: 513, Nodes: 512}
 	}
 	made, err := lease.Create(t.Context(), f.data.Connect(), lease.Config{
-		Limits: limits,
-		New:    c.Store != "old",
-		Check:  map[string][8]byte{"checked": {1}}[c.Store],
+		Limits:    limits,
+		NeverUsed: c.Store != "old",
+		Check:     map[string][8]byte{"checked": {1}}[c.Store],
 	})
 	require.NoError(t, err)
 	made.Close()
@@ -262,7 +262,7 @@ func TestStopped(t *testing.T) {
 // TestOld: a space where forgotten leases may be in use says until when, and opens then.
 func TestOld(t *testing.T) {
 	for _, c := range []config.Space{
-		{Kind: "twitter"},
+		{Kind: "snowflake", Layout: "twitter"},
 		{Kind: "randflake", SecretFile: secretFile(t, randflake.NewSecret())},
 	} {
 		bubble(t, func(t *testing.T) {
@@ -285,12 +285,12 @@ func TestOld(t *testing.T) {
 // that the layout does not have is refused.
 func TestPart(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		f := newFake(t, config.Space{Name: "demo", Kind: "twitter", Store: "upper half"})
+		f := newFake(t, config.Space{Name: "demo", Kind: "snowflake", Layout: "twitter", Store: "upper half"})
 		f.open(t)
 		if first := f.leases()[0].FirstNode; first != 512 || f.logged("first_node=512 last_node=1023") != 1 {
 			t.Errorf("worker %d, want 512:\n%s", first, &f.log)
 		}
-		beyond := newFake(t, config.Space{Name: "demo", Kind: "twitter", Store: "beyond"})
+		beyond := newFake(t, config.Space{Name: "demo", Kind: "snowflake", Layout: "twitter", Store: "beyond"})
 		synctest.Wait()
 		if err := beyond.Ready(); !errors.Is(err, snowflake.ErrInvalidLayout) || !strings.Contains(err.Error(), "has nodes 513 to 1024") {
 			t.Errorf("nodes 513 to 1024 for 1,024 workers: %v", err)
@@ -307,8 +307,8 @@ func TestTry(t *testing.T) {
 		for want, c := range map[string]config.Space{
 			"": {Kind: "randflake", Store: "m"},
 			"check value is 0100000000000000, that of the secret is ": {Kind: "randflake", Store: "m", SecretFile: other},
-			"want another one for twitter IDs":                        {Kind: "twitter", Store: "m"},
-			"storeFile":                                               {Kind: "twitter", StoreFile: "no/such/file"},
+			"want another one for snowflake IDs":                      {Kind: "snowflake", Layout: "twitter", Store: "m"},
+			"storeFile":                                               {Kind: "snowflake", Layout: "twitter", StoreFile: "no/such/file"},
 			"no/such/secret":                                          {Kind: "randflake", Store: "m", SecretFile: "no/such/secret"},
 		} {
 			s, err := New(c, f.options)
@@ -385,9 +385,9 @@ func TestClose(t *testing.T) {
 		require.Refuses(t, counter.ErrClosed, "a counter after close")(h.Wait(t.Context()))
 		require.That(t, state.Own.Status().Closed, "the service keeps its lease")
 	})
-	for _, kind := range []string{"twitter", "ulid"} {
+	for _, kind := range []string{"snowflake", "ulid"} {
 		bubble(t, func(t *testing.T) {
-			f := makeFake(t, config.Space{Name: "demo", Kind: kind, Store: map[string]string{"twitter": "memory"}[kind]})
+			f := makeFake(t, config.Space{Name: "demo", Kind: kind, Layout: map[string]string{"snowflake": "twitter"}[kind], Store: map[string]string{"snowflake": "memory"}[kind]})
 			f.fail(errAway)
 			f.begin(t)
 			synctest.Wait()

@@ -9,7 +9,7 @@
 //     people write around the ID, and paste.go finds the form and reads it, with wide.go and digits.go.
 //   - Telling what an ID is: reading.go and uuid.go have the fields, guess.go the likeliest kind, and
 //     printing.go the lines.
-//   - The table of an audit: rows.go finds the IDs, entries.go keeps them, decoding.go chooses how to
+//   - The table of an analysis: rows.go finds the IDs, entries.go keeps them, decoding.go chooses how to
 //     read them, tally.go counts, and rounding.go finds out whether a program rounded them.
 package cli
 
@@ -43,6 +43,7 @@ const (
 	exitOK     = 0
 	exitFailed = 1
 	exitUsage  = 2
+	exitNo     = 3 // nothing failed, but the answer is no
 )
 
 // A tool is one call of the program.
@@ -62,11 +63,15 @@ func (t *tool) run(ctx context.Context, args []string) int {
 	if err == nil || errors.Is(err, errUnread) {
 		return exitOK
 	}
-	if err != errReported {
+	if err != errReported && err != errNo {
 		t.note(err.Error())
 	}
-	if usage := usageError(""); errors.As(err, &usage) {
+	usage := usageError("")
+	switch {
+	case errors.As(err, &usage):
 		return exitUsage
+	case errors.Is(err, errNo):
+		return exitNo
 	}
 	return exitFailed
 }

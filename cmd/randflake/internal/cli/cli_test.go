@@ -112,7 +112,7 @@ func isolate(t *testing.T) (stateDir string) {
 func newHome(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "home")
-	succeed(t, "", "store", "init", "--new", "--store", dir)
+	succeed(t, "", "store", "init", "--never-used", "--store", dir)
 	return dir
 }
 

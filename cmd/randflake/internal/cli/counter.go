@@ -65,15 +65,36 @@ func countersOf(ctx context.Context, space *lease.Space, prefix string) (all []l
 	}
 }
 
+// A counterJSON is what counter list prints of a counter. The form in which a store keeps it may change, but not this.
+type counterJSON struct {
+	Name    string `json:"name"`
+	State   string `json:"state"`
+	Next    *int64 `json:"next"` // null if it has ended
+	Start   int64  `json:"start"`
+	Step    int64  `json:"step"`
+	Last    int64  `json:"last"`
+	Periods string `json:"periods"` // "" for none, and so for the next two
+	Period  string `json:"period"`
+	Series  string `json:"series"`
+}
+
 func countersInJSON(all []lease.Counter) string {
 	var b bytes.Buffer
 	for _, c := range all {
-		json.NewEncoder(&b).Encode(struct {
-			Name          string `json:"name"`
-			lease.Counter        // hides its own name from JSON
-			Term          string `json:"term,omitempty"` // in place of the space's, which is of no use here
-			State         string `json:"state"`
-		}{c.Name, c, "", stateOf(c)}) // can't fail
+		found := counterJSON{
+			Name:    c.Name,
+			State:   stateOf(c),
+			Start:   c.Start,
+			Step:    c.Step,
+			Last:    c.Last,
+			Periods: c.Periods,
+			Period:  c.Period,
+			Series:  c.Series,
+		}
+		if found.State != stateEnded {
+			found.Next = &c.Next
+		}
+		json.NewEncoder(&b).Encode(found) // can't fail
 	}
 	return b.String()
 }
@@ -81,19 +102,19 @@ func countersInJSON(all []lease.Counter) string {
 func countersInTable(all []lease.Counter) string {
 	var b bytes.Buffer
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "NAME\tNEXT\tSTART\tSTEP\tEND\tPERIOD\tSTATE")
+	fmt.Fprintln(w, "NAME\tNEXT\tSTART\tSTEP\tLAST\tPERIOD\tSTATE")
 	for _, c := range all {
 		next := fmt.Sprint(c.Next)
-		end := fmt.Sprint(c.End)
+		last := fmt.Sprint(c.Last)
 		state := stateOf(c)
 		if state == stateEnded {
 			next = "-"
 		}
-		if c.End == math.MaxInt64 {
-			end = "-"
+		if c.Last == math.MaxInt64 {
+			last = "-"
 		}
 		period := cmp.Or(c.Period, "-")
-		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\t%s\t%s\n", c.Name, next, c.Start, c.Step, end, period, state)
+		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\t%s\t%s\n", c.Name, next, c.Start, c.Step, last, period, state)
 	}
 	w.Flush()
 	return b.String()
@@ -110,7 +131,7 @@ func stateOf(c lease.Counter) string {
 	switch {
 	case c.Lost:
 		return stateWaits
-	case c.Next < 0 || c.Next > c.End:
+	case c.Next < 0 || c.Next > c.Last:
 		return stateEnded
 	}
 	return stateReady
@@ -156,7 +177,7 @@ func (t *tool) counterCreateCommand() *cobra.Command {
 	storeFlag(cmd, &h)
 	numberFlag(cmd, &config.Start, "start", "", "the first number (default 1)")
 	numberFlag(cmd, &config.Step, "step", "", "difference between two numbers (default 1)")
-	numberFlag(cmd, &config.End, "end", "", "the largest possible number")
+	numberFlag(cmd, &config.Last, "last", "", "the last number; none is larger")
 	cmd.Flags().BoolVar(&ifMissing, "if-missing", false, "do not fail if the counter exists")
 	return cmd
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/randflake/randflake/snowflake"
 )
 
-// A decoding is a way to read all IDs of an audit: as one kind, or in one layout.
+// A decoding is a way to read all IDs of an analysis: as one kind, or in one layout.
 type decoding struct {
 	name   string    // what the IDs are, or "" if they tell no time
 	newest time.Time // the latest time of the samples
@@ -17,7 +17,7 @@ type decoding struct {
 // choose sets how the IDs are read: as they show themselves, or as the user says. Otherwise they are
 // read as Randflake IDs if the secret fits them. If it does not, each layout gives the newest ID a
 // time, and choose takes the layout with the latest one.
-func (a *audit) choose() {
+func (a *analysis) choose() {
 	a.chosen.read = func(entry) reading { return reading{} }
 	asULID := func(e entry) reading { return readULID(e.id) }
 	asRandflake := func(e entry) reading { return readRandflake(a.in.cipher, randflake.ID(e.bits64())) }
@@ -40,7 +40,7 @@ func (a *audit) choose() {
 	}
 }
 
-func (a *audit) tryLayout(l *snowflake.Layout) {
+func (a *analysis) tryLayout(l *snowflake.Layout) {
 	a.try(kindSnowflake+" "+l.Name(), l.Epoch(), func(e entry) reading {
 		r, _ := readSnowflake(l, snowflake.ID(e.bits64())) // without a time if the ID is too long
 		return r
@@ -53,7 +53,7 @@ const samples = 9
 // try tries a decoding, and returns false if it gives a sample a time in the future or close to the
 // epoch. It chooses the decoding if its newest sample is later than that of the one chosen before,
 // and otherwise keeps it as the runner-up if it is later than the runner-up so far.
-func (a *audit) try(name string, epoch time.Time, read func(entry) reading) (ok bool) {
+func (a *analysis) try(name string, epoch time.Time, read func(entry) reading) (ok bool) {
 	first := epoch.AddDate(0, 1, 0) // small numbers are times soon after the epoch
 	d := decoding{name: name, read: read}
 	for i := range samples {

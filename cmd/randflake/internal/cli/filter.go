@@ -3,6 +3,7 @@ package cli
 import (
 	"bufio"
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -14,7 +15,8 @@ type filter struct {
 	answer answerer
 	out    *bufio.Writer
 	buf    []byte
-	bad    bool // a text had an error
+	failed bool // a text had an error
+	isNo   bool // a text had an answer that is a finding
 }
 
 // An answerer appends the answer to a text, in whole lines. The error says why there is no answer,
@@ -39,10 +41,15 @@ func (t *tool) answerAll(operands []string, answer answerer) (err error) {
 		err = f.lines(t.stdin)
 	}
 	err = cmp.Or(err, outputError(f.out.Flush()))
-	if err == nil && f.bad {
+	switch {
+	case err != nil:
+		return err
+	case f.failed:
 		return errReported
+	case f.isNo:
+		return errNo
 	}
-	return err
+	return nil
 }
 
 // longestLine bounds a line, in bytes: no ID comes near it.
@@ -104,7 +111,11 @@ func (f *filter) answerOne(text string, line int) error {
 // refuse prints what is wrong with a text. It flushes earlier answers first, so that a terminal
 // shows all in order.
 func (f *filter) refuse(line int, wrong error) error {
-	f.bad = true
+	if errors.Is(wrong, errNo) {
+		f.isNo = true
+	} else {
+		f.failed = true
+	}
 	if line > 0 {
 		wrong = fmt.Errorf("line %d: %w", line, wrong)
 	}

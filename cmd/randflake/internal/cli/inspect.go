@@ -171,7 +171,7 @@ func (i *inspector) readingsOf(p parsed) ([]reading, error) {
 		r := readRandflake(i.cipher, p.id)
 		r.prefix = p.prefix
 		if p.form == formGosuda {
-			r.fields = append(r.fields, textField("form", formGosuda))
+			r.note = textField("form", formGosuda)
 		}
 		return i.single(r)
 	}
@@ -199,8 +199,8 @@ var suspicions = map[string]string{
 // implausible.
 func (i *inspector) single(r reading) (readings []reading, err error) {
 	if r.isFuture(i.now()) {
-		err = fmt.Errorf("%s%s contains a time in the future, %s: %s",
-			r.prefix, r.id, r.appendTime(nil), suspicions[r.kind])
+		err = finding(fmt.Sprintf("%s%s contains a time in the future, %s: %s",
+			r.prefix, r.id, r.appendTime(nil), suspicions[r.kind]))
 	}
 	return []reading{r}, err
 }

@@ -105,7 +105,7 @@ func TestRetire(t *testing.T) {
 	t.Chdir(t.TempDir())
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(time.Unix(1800000000, 0)))
-		succeed(t, "", "store", "init", "--new", "--window", "1m", "--ahead", "5", "--max-skew", "10s", "ids")
+		succeed(t, "", "store", "init", "--never-used", "--window", "1m", "--ahead", "5", "--max-skew", "10s", "ids")
 		said := succeed(t, "", "store", "retire", "ids")
 		want := "ends before 2027-01-15T08:06:20Z\n"
 		require.That(t, strings.HasSuffix(said, want), "%s, want %s", said, want)
@@ -131,7 +131,7 @@ func TestMove(t *testing.T) {
 func move(t *testing.T, from, to string, into time.Duration) {
 	f := &fleet{t, randflake.NewSecret(), map[randflake.ID]string{}, map[string]int{}}
 	write(t, "secret", f.secret.Hex()+"\n")
-	succeed(t, "", "store", "init", "--new", "--secret-file", "secret", from)
+	succeed(t, "", "store", "init", "--never-used", "--secret-file", "secret", from)
 	succeed(t, "", "counter", "create", "orders", "--start", "1", "--store", from)
 
 	old := f.start(from, "old")
@@ -198,7 +198,7 @@ func TestClockAhead(t *testing.T) {
 		time.Sleep(time.Until(time.Unix(1800000000, 0)))
 		f := &fleet{t, randflake.NewSecret(), map[randflake.ID]string{}, map[string]int{}}
 		write(t, "secret", f.secret.Hex()+"\n")
-		succeed(t, "", "store", "init", "--new", "--secret-file", "secret", "ids")
+		succeed(t, "", "store", "init", "--never-used", "--secret-file", "secret", "ids")
 		succeed(t, "", "counter", "create", "orders", "--store", "ids")
 		old := f.start("ids", "old")
 		defer old.stop()
@@ -211,7 +211,7 @@ func TestClockAhead(t *testing.T) {
 		check(t, errors.Join(wrong.ReportLoss(t.Context(), "by a wrong clock"), wrong.Close()))
 		f.run(time.Second, old)
 		r := call(t, "", "store", "info", "ids")
-		require.That(t, r.code == exitFailed && strings.Contains(r.out, "wrong  that is 1h59m0s later"),
+		require.That(t, r.code == exitNo && strings.Contains(r.out, "wrong  that is 1h59m0s later"),
 			"%+v, want by how much the floor is too late", r)
 
 		retired := time.Now()

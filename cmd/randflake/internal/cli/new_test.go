@@ -174,7 +174,7 @@ func TestProgress(t *testing.T) {
 // TestNewIntoInspect is what users do: inspect reads each form that has lines.
 func TestNewIntoInspect(t *testing.T) {
 	dir, small := newHome(t), filepath.Join(t.TempDir(), "small")
-	succeed(t, "", "store", "init", "--new", "--nodes", "1024", small)
+	succeed(t, "", "store", "init", "--never-used", "--nodes", "1024", small)
 	// With the kind, as a number can be a Snowflake ID, too.
 	for form, from := range map[string]string{
 		"text": "text", "int": "int --kind randflake", "hex": "hex --kind randflake", "json": "auto",
@@ -193,11 +193,11 @@ func TestNewIntoInspect(t *testing.T) {
 		seen := map[string]bool{}
 		for lines.More() {
 			var v struct {
-				ID                       string
-				Time                     time.Time
-				Node, Datacenter, Worker uint32
+				ID     string
+				Time   time.Time
+				Fields struct{ Node, Datacenter, Worker uint32 }
 			}
-			if err := lines.Decode(&v); err != nil || !isNow(v.Time) || v.Node|v.Datacenter<<5|v.Worker > 100 {
+			if err := lines.Decode(&v); err != nil || !isNow(v.Time) || v.Fields.Node|v.Fields.Datacenter<<5|v.Fields.Worker > 100 {
 				t.Fatalf("%s: %+v, %v", form, v, err)
 			}
 			seen[v.ID] = true
@@ -269,7 +269,7 @@ func TestFillingWithoutALease(t *testing.T) {
 					}
 					return c.On(ctx, e)
 				})
-			space, err := lease.Create(t.Context(), engine, lease.Config{New: true})
+			space, err := lease.Create(t.Context(), engine, lease.Config{NeverUsed: true})
 			check(t, err)
 			defer space.Close()
 			keeper, err := lease.Keep(t.Context(), space, randflake.NewSecret(), lease.WithLogger(slog.New(slog.DiscardHandler)))
@@ -458,7 +458,7 @@ func TestSnowflakeStores(t *testing.T) {
 	t.Setenv(storeVariable, newHome(t))
 	wantFailure(t, call(t, "", "new", "--kind", "snowflake"), exitFailed, "131071")
 	small := filepath.Join(t.TempDir(), "small")
-	succeed(t, "", "store", "init", "--new", "--nodes", "1024", small)
+	succeed(t, "", "store", "init", "--never-used", "--nodes", "1024", small)
 	t.Setenv(storeVariable, small)
 	succeed(t, "", "new", "--kind", "snowflake")
 	t.Setenv(storeVariable, "")

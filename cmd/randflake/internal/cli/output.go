@@ -88,6 +88,15 @@ func asUsage(cmd *cobra.Command, err error) error {
 // errReported means that something failed, and that the error is already on standard error.
 var errReported = errors.New("reported")
 
+// errNo means that nothing failed, and that the answer, which is already printed, is no.
+var errNo = errors.New("no")
+
+// A finding is what is wrong with an ID or a space, where nothing failed. It is an errNo.
+type finding string
+
+func (f finding) Error() string   { return string(f) }
+func (f finding) Is(e error) bool { return e == errNo }
+
 // note writes a text, as that of an error, to standard error.
 func (t *tool) note(text string) { fmt.Fprintf(t.stderr, "randflake: %s\n", t.inLine(text)) }
 

@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -50,7 +52,10 @@ func (r reading) appendLine(b []byte, labelled bool) []byte {
 		b = append(b, "no time"...)
 	}
 	b = r.appendTime(b)
-	for _, f := range r.fields {
+	for _, f := range append(slices.Clip(r.fields), r.note) {
+		if f.value == "" {
+			continue
+		}
 		b = append(b, "  "...)
 		b = append(b, f.name...)
 		b = append(b, strings.Repeat(" ", max(0, mostDigits-len(f.value))+1)...)
@@ -65,18 +70,27 @@ func appendColumn(b []byte, text string, width int) []byte {
 	return append(b, strings.Repeat(" ", max(0, width-len(text))+2)...)
 }
 
-// appendJSON appends the reading as a JSON object in one line. Fields without a value are left out.
-// Names and values need no escapes: they are letters, digits and signs such as the hyphen.
+// appendJSON appends the reading as a JSON object in one line. Keys without a value are left out. The fields of the ID,
+// whose names a layout chooses, have an object of their own.
 func (r reading) appendJSON(b []byte, now time.Time) []byte {
-	all := append([]field{
+	b = append(b, '{')
+	b = appendMembers(b, []field{
 		textField("kind", r.kind),
 		textField("layout", r.layout),
 		textField("id", r.prefix+r.id),
 		textField("prefix", r.typeID),
 		textField("int", r.decimal),
 		textField("time", string(r.appendTime(nil))),
-	}, r.fields...)
-	b = append(b, '{')
+		r.note,
+	})
+	b = append(b, `"fields":{`...)
+	b = bytes.TrimSuffix(appendMembers(b, r.fields), []byte(","))
+	return fmt.Appendf(b, `},"plausible":%t}`+"\n", !r.isFuture(now))
+}
+
+// appendMembers appends members of a JSON object, each with a comma after it. Names and values need no escapes: they are
+// letters, digits and signs such as the hyphen.
+func appendMembers(b []byte, all []field) []byte {
 	for _, f := range all {
 		switch {
 		case f.value == "":
@@ -86,6 +100,5 @@ func (r reading) appendJSON(b []byte, now time.Time) []byte {
 			b = fmt.Appendf(b, `"%s":%s,`, f.name, f.value)
 		}
 	}
-	// The last one has no comma, and is always there.
-	return fmt.Appendf(b, `"plausible":%t}`+"\n", !r.isFuture(now))
+	return b
 }

@@ -21,10 +21,11 @@ type reading struct {
 	decimal  string    // or "" for an ID that is no number
 	time     time.Time // zero for an ID without one
 	fields   []field
+	note     field // on the reading as a whole, or zero
 	evidence evidence
 }
 
-// Evidence is what guesses and audits make of the fields of an ID.
+// Evidence is what guesses and analyses make of the fields of an ID.
 type evidence struct {
 	used     float64 // the share of the fields' bits that their numbers need
 	worker   uint64  // the number of the generator

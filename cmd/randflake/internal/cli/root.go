@@ -38,7 +38,7 @@ func (t *tool) root() *cobra.Command {
 	add("ids", "IDs and numbers:",
 		t.newCommand(),
 		t.inspectCommand(),
-		t.auditCommand(),
+		t.analyzeCommand(),
 		t.convertCommand(),
 		t.maskCommand(),
 		t.unmaskCommand(),

@@ -40,8 +40,8 @@ func (t *tool) storeInfoCommand() *cobra.Command {
 	return cmd
 }
 
-// compareParts prints which nodes several spaces have. That two have the same ones of one secret is an
-// error. A retired space grants none.
+// compareParts prints which nodes several spaces have. That two have the same ones of one secret is a
+// finding. A retired space grants none.
 func (t *tool) compareParts(cmd *cobra.Command, stores []string) error {
 	var overlaps []error
 	infos := make([]lease.Info, len(stores))
@@ -69,7 +69,10 @@ func (t *tool) compareParts(cmd *cobra.Command, stores []string) error {
 			}
 		}
 	}
-	return errors.Join(overlaps...)
+	if err := errors.Join(overlaps...); err != nil {
+		return finding(err.Error())
+	}
+	return nil
 }
 
 // Findings are lines on what is good about a space and what is wrong with it.
@@ -91,7 +94,7 @@ func (f *findings) add(ok bool, format string, args ...any) {
 	}
 }
 
-// printInfo prints all that is good about a space, and then all that is wrong, which is an error.
+// printInfo prints all that is good about a space, and then all that is wrong.
 func (t *tool) printInfo(ctx context.Context, h *home, space *lease.Space) error {
 	info, err := space.Info(ctx)
 	if err != nil && info.Nodes == 0 {
@@ -109,7 +112,7 @@ func (t *tool) printInfo(ctx context.Context, h *home, space *lease.Space) error
 	if err := t.print("%s%s", &f.good, &f.bad); err != nil || f.bad.Len() == 0 {
 		return err
 	}
-	return errReported
+	return errNo
 }
 
 // addLimits says what the space was made with, and how its clock goes.
@@ -167,7 +170,7 @@ func (f *findings) addBeginning() {
 		f.add(false, "that is %v later than right clocks can have set it: "+
 			"this machine's clock is behind, or the one of who noted it was ahead: "+
 			"if the latter, set it right, end the programs that ran under it, run randflake store retire %s, "+
-			"and make another space without --new, for another secret if they made IDs",
+			"and make another space without --never-used, for another secret if they made IDs",
 			info.FloorExcess, f.home.operand())
 	}
 	isNearlyFull := 10*uint64(info.TakenNodes) > 9*uint64(most)

@@ -27,7 +27,7 @@ func (t *tool) storeInitCommand() *cobra.Command {
 	storeOperand(cmd, &r.home)
 	secretFlag(cmd, &r.home.secret)
 	f := cmd.Flags()
-	f.BoolVar(&r.config.New, "new", false, "no IDs were made before")
+	f.BoolVar(&r.config.NeverUsed, "never-used", false, "no IDs were ever made with this secret, or in this layout")
 	choiceFlag(cmd, &r.trust, "trust", "", "WORD",
 		"promotion (PostgreSQL) or restart (Redis) loses nothing:\nsee randflake help store trust",
 		"promotion", "restart", noTrust)
@@ -168,7 +168,7 @@ func costOfLoss(limits lease.Limits) string {
 // missing, if the user says that no IDs were made before. said is what to tell the user, or "".
 func (r *initRequest) ensureSecret() (said string, err error) {
 	secret, err := r.home.secret.read()
-	if r.home.secret.known() && errors.Is(err, fs.ErrNotExist) && r.config.New {
+	if r.home.secret.known() && errors.Is(err, fs.ErrNotExist) && r.config.NeverUsed {
 		secret, said, err = r.makeSecret()
 	}
 	return said, r.noteSecret(secret, err)

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// A tally is what all IDs of an audit tell together.
+// A tally is what all IDs of an analysis tell together.
 type tally struct {
 	repeats  int            // how many IDs came before
 	examples [][2]entry     // the first repeats, each after the entry that has the same ID
@@ -19,7 +19,7 @@ type tally struct {
 	hours    map[int64]int  // for each hour since 1970, how many IDs are of it
 }
 
-func (a *audit) tally() tally {
+func (a *analysis) tally() tally {
 	const hour = 3_600_000 // milliseconds
 	t := tally{workers: map[uint64]int{}, hours: map[int64]int{}}
 	ends := map[uint64]uint64{} // for each worker of one time, one more than the highest sequence number
@@ -53,8 +53,8 @@ func (a *audit) tally() tally {
 	return t
 }
 
-// report prints what the IDs tell. An ID that comes twice, or is rounded, is an error, which the report shows.
-func (a *audit) report() error {
+// report prints what the IDs tell. If an ID comes twice, or is rounded, it returns errNo.
+func (a *analysis) report() error {
 	t := a.tally()
 	w := &strings.Builder{}
 	fmt.Fprintf(w, "IDs      %d, and %d lines of others\n", a.entries.len(), a.notIDs)
@@ -83,11 +83,11 @@ func (a *audit) report() error {
 	if err := a.in.print("%s", w.String()); err != nil || isGood {
 		return err
 	}
-	return errReported
+	return errNo
 }
 
 // writeRounding writes which IDs a program has rounded. Of exact ones without repeats it says nothing.
-func (a *audit) writeRounding(w io.Writer, r rounding, repeats int) {
+func (a *analysis) writeRounding(w io.Writer, r rounding, repeats int) {
 	const cause = "a program took them for floating-point numbers, as JavaScript, pandas and Excel do: export them as texts"
 	switch {
 	case r == isRounded:
@@ -101,7 +101,7 @@ func (a *audit) writeRounding(w io.Writer, r rounding, repeats int) {
 }
 
 // writeRepeats writes what the last digits of IDs tell.
-func (a *audit) writeRepeats(w io.Writer, t tally) {
+func (a *analysis) writeRepeats(w io.Writer, t tally) {
 	for _, pair := range t.examples {
 		fmt.Fprintf(w, "repeat   %s in lines %d and %d\n", a.entries.text(pair[1]), pair[0].at.line(), pair[1].at.line())
 	}

@@ -41,7 +41,7 @@ func readUUID(p parsed, now time.Time) []reading {
 	if asULID.isFuture(now) {
 		return []reading{r}
 	}
-	asULID.fields = append(asULID.fields, textField("if", "a ULID"))
+	asULID.note = textField("form", kindUUID)
 	if r.isFuture(now) {
 		return []reading{asULID}
 	}

@@ -222,7 +222,7 @@ func TestDefault(t *testing.T) {
 			defer mariaDB.Do("SET GLOBAL event_scheduler = OFF")
 		}
 		space, err := lease.Create(t.Context(), leasetest.NewMemory().Connect(),
-			lease.Config{New: true, Limits: lease.Limits{Nodes: randflake.MaxNode}})
+			lease.Config{NeverUsed: true, Limits: lease.Limits{Nodes: randflake.MaxNode}})
 		must(t, err)
 		keeper, err := lease.Keep(t.Context(), space, m.secret)
 		must(t, err)

@@ -30,11 +30,11 @@ func ids() int {
 	return 1_000_000
 }
 
-var auditBegin = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+var tableBegin = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // twitterIDs are of three workers, 1, 2 and 7, in n milliseconds of three.
 func twitterIDs(n int) (texts []string) {
-	begin := uint64(auditBegin.Sub(snowflake.Twitter().Epoch()).Milliseconds())
+	begin := uint64(tableBegin.Sub(snowflake.Twitter().Epoch()).Milliseconds())
 	for i := range uint64(n) {
 		texts = append(texts, fmt.Sprint((begin+i/3*10)<<22|[]uint64{1, 2, 7}[i%3]<<12))
 	}
@@ -50,7 +50,7 @@ func tweetOf(at time.Time) string {
 // begin.
 func tweetsOf(hours ...int) (texts []string) {
 	for i, hour := range hours {
-		at := auditBegin.Add(time.Duration(hour)*time.Hour + time.Duration(i)*time.Millisecond)
+		at := tableBegin.Add(time.Duration(hour)*time.Hour + time.Duration(i)*time.Millisecond)
 		texts = append(texts, tweetOf(at))
 	}
 	return texts
@@ -76,7 +76,7 @@ func ulidTexts(n int) (texts []string) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for i := range n {
 		var f ulid.Fields
-		f.Time = auditBegin.Add(time.Duration(i) * 10 * time.Millisecond)
+		f.Time = tableBegin.Add(time.Duration(i) * 10 * time.Millisecond)
 		binary.BigEndian.PutUint64(f.Entropy[:], random.Uint64())
 		id, err := ulid.Compose(f)
 		if err != nil {
@@ -89,7 +89,7 @@ func ulidTexts(n int) (texts []string) {
 
 func randflakeTexts(t *testing.T, cipher *randflake.Cipher, n int) (texts []string) {
 	for i := range n {
-		id, err := cipher.Compose(randflake.Fields{Time: auditBegin.Add(time.Duration(i/100) * time.Second),
+		id, err := cipher.Compose(randflake.Fields{Time: tableBegin.Add(time.Duration(i/100) * time.Second),
 			Node: uint32(70 + i%3), Sequence: uint32(i % 100)})
 		check(t, err)
 		texts = append(texts, fmt.Sprint(int64(id)))
@@ -118,7 +118,7 @@ func plant(texts []string, doubles ...int) (file string, says []string) {
 	return strings.Join(texts, "\n") + "\n", append(says, fmt.Sprintf("repeats  %d\n", len(doubles)))
 }
 
-func TestAudit(t *testing.T) {
+func TestAnalyze(t *testing.T) {
 	isolate(t)
 	secret, cipher := newSecretFile(t)
 	n := ids()
@@ -175,10 +175,10 @@ func TestAudit(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			file, says := plant(tt.texts, tt.doubles...)
-			got := call(t, file, append([]string{"audit"}, tt.args...)...)
+			got := call(t, file, append([]string{"analyze"}, tt.args...)...)
 			code := exitOK
 			if len(tt.doubles) > 0 {
-				code = exitFailed
+				code = exitNo
 			}
 			require.That(t, got.code == code && got.err == "", "exit status %d, want %d: %s", got.code, code, got.err)
 			for _, want := range append(says, tt.says...) {
@@ -196,7 +196,7 @@ func TestManyRepeats(t *testing.T) {
 	const n = 1000
 	once := numbersFrom(1, n)
 	file, _ := plant(slices.Concat(once, once, once))
-	got := call(t, file, "audit")
+	got := call(t, file, "analyze")
 	for _, want := range []string{
 		"repeat   1 in lines 1 and 1001\n",
 		"repeat   1 in lines 1001 and 2001\n",
@@ -211,7 +211,7 @@ func TestManyRepeats(t *testing.T) {
 
 // burst are IDs of one worker, three in each millisecond, or as many as 300.
 func burst(n, each int) (ids []int64) {
-	begin := auditBegin.Sub(snowflake.Twitter().Epoch()).Milliseconds()
+	begin := tableBegin.Sub(snowflake.Twitter().Epoch()).Milliseconds()
 	for i := range int64(n) {
 		ids = append(ids, (begin+i/int64(each))<<22|5<<12|i%int64(each))
 	}
@@ -247,8 +247,8 @@ func grouped(numbers []string) (texts []string) {
 	return texts
 }
 
-// TestAuditRounded: IDs that a program has rounded are called so, and their repeats are not those of two processes.
-func TestAuditRounded(t *testing.T) {
+// TestAnalyzeRounded: IDs that a program has rounded are called so, and their repeats are not those of two processes.
+func TestAnalyzeRounded(t *testing.T) {
 	isolate(t)
 	random := rand.New(rand.NewPCG(5, 6))
 	var randflakes []int64
@@ -257,7 +257,7 @@ func TestAuditRounded(t *testing.T) {
 	}
 	nanoseconds := func(step int64) (texts []string) {
 		for i := range int64(1000) {
-			texts = append(texts, fmt.Sprint(auditBegin.UnixNano()+i*step))
+			texts = append(texts, fmt.Sprint(tableBegin.UnixNano()+i*step))
 		}
 		return texts
 	}
@@ -288,20 +288,20 @@ func TestAuditRounded(t *testing.T) {
 		"too few":              {writtenBy("exact", -1, randflakes[:9]...), "repeats  0", none},
 	} {
 		input := strings.Join(tt.texts, "\n") + "\n"
-		got := call(t, input, "audit")
+		got := call(t, input, "analyze")
 		isBad := strings.Contains(got.out, "rounded") || !strings.Contains(got.out, "repeats  0")
-		if !strings.Contains(got.out, tt.says) || tt.not != "" && strings.Contains(got.out, tt.not) || (got.code == exitFailed) != isBad {
+		if !strings.Contains(got.out, tt.says) || tt.not != "" && strings.Contains(got.out, tt.not) || (got.code == exitNo) != isBad {
 			t.Errorf("%s: exit status %d, want %q and not %q in:\n%s%s", name, got.code, tt.says, tt.not, got.out, got.err)
 		}
 	}
 	for _, float := range []string{"1.8496880640000001e+18", "1,54182E+18", "-1.5E+18"} {
-		onlyFloats := call(t, "id\n"+float+"\n"+float+";a\n", "audit")
+		onlyFloats := call(t, "id\n"+float+"\n"+float+";a\n", "analyze")
 		wantFailure(t, onlyFloats, exitFailed, "2 lines are as "+float+", where the last digits are lost: export the IDs as texts")
 	}
 }
 
 // Columns, titles, quotes and other kinds of text. What is no ID is counted.
-func TestAuditReads(t *testing.T) {
+func TestAnalyzeReads(t *testing.T) {
 	isolate(t)
 	texts := twitterIDs(4)
 	for name, tt := range map[string]struct {
@@ -367,17 +367,17 @@ func TestAuditReads(t *testing.T) {
 		"digits first": {"12\njvgoe12ccb8gh\n",
 			[]string{"IDs      2, and 0 lines", "kind     none that tells its time; Randflake IDs need their secret: --secret-file\nrepeats  0\n"}},
 	} {
-		got := call(t, tt.input, "audit")
+		got := call(t, tt.input, "analyze")
 		for _, want := range tt.says {
 			require.That(t, strings.Contains(got.out, want), "%s: want %q in:\n%s%s", name, want, got.out, got.err)
 		}
 	}
-	missing := call(t, texts[0]+"\n", "audit", "--secret-file", "nowhere")
+	missing := call(t, texts[0]+"\n", "analyze", "--secret-file", "nowhere")
 	wantFailure(t, missing, exitFailed, "nowhere")
 	for _, input := range []string{"", "id\n", "\n?\n", texts[0] + " a\n"} {
-		wantFailure(t, call(t, input, "audit"), exitFailed, "no line is an ID: want one a line, or in the first column, before a comma")
+		wantFailure(t, call(t, input, "analyze"), exitFailed, "no line is an ID: want one a line, or in the first column, before a comma")
 	}
-	unended := call(t, texts[0]+"\n"+texts[1]+",\"a\n"+texts[2]+"\n", "audit")
+	unended := call(t, texts[0]+"\n"+texts[1]+",\"a\n"+texts[2]+"\n", "analyze")
 	wantFailure(t, unended, exitFailed, "the quote in line 2 has no end")
 }
 
@@ -389,8 +389,8 @@ func (r lateReader) Read(b []byte) (int, error) {
 	return r.Reader.Read(b)
 }
 
-// TestAuditProgress: on a terminal a line says how many lines are read, and is gone in the end.
-func TestAuditProgress(t *testing.T) {
+// TestAnalyzeProgress: on a terminal a line says how many lines are read, and is gone in the end.
+func TestAnalyzeProgress(t *testing.T) {
 	terminal, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
 	if err != nil {
 		t.Skip(err)
@@ -398,7 +398,7 @@ func TestAuditProgress(t *testing.T) {
 	defer terminal.Close()
 	synctest.Test(t, func(t *testing.T) {
 		table := lateReader{strings.NewReader(strings.Repeat("5\n", 1024))}
-		a := audit{in: newInspector(&tool{stdin: table, stderr: terminal})}
+		a := analysis{in: newInspector(&tool{stdin: table, stderr: terminal})}
 		check(t, a.readLines())
 	})
 	const line = "1024 lines, 4096 a second"
@@ -410,15 +410,15 @@ func TestAuditProgress(t *testing.T) {
 	}
 }
 
-// TestAuditMemory: of a row, only the ID is kept.
-func TestAuditMemory(t *testing.T) {
+// TestAnalyzeMemory: of a row, only the ID is kept.
+func TestAnalyzeMemory(t *testing.T) {
 	const length = 1 << 20
 	others := strings.Repeat(",", length) + "\n"
 	var rows []io.Reader
 	for _, text := range twitterIDs(100) {
 		rows = append(rows, strings.NewReader(text), strings.NewReader(others))
 	}
-	a := audit{in: newInspector(&tool{stdin: io.MultiReader(rows...)})}
+	a := analysis{in: newInspector(&tool{stdin: io.MultiReader(rows...)})}
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
@@ -430,8 +430,8 @@ func TestAuditMemory(t *testing.T) {
 		"%d IDs in rows of 1 MiB take %d bytes", a.entries.len(), taken)
 }
 
-// TestAuditKeepsIDs: each text comes out as it went in, and few are kept: those that their IDs don't tell.
-func TestAuditKeepsIDs(t *testing.T) {
+// TestAnalyzeKeepsIDs: each text comes out as it went in, and few are kept: those that their IDs don't tell.
+func TestAnalyzeKeepsIDs(t *testing.T) {
 	for _, tt := range []struct {
 		from  string
 		texts []string
@@ -447,7 +447,7 @@ func TestAuditKeepsIDs(t *testing.T) {
 		{formBase62, []string{"0000000000z"}, 0},
 		{formAuto, []string{"01K0XJ5C1Q8F4S3V7M2N6P9R0T", "01982f22-b037-4488-81a2-0a5a8d1cb3a0", "user_01h455vb4pex5vsknk084sn02q", "5"}, 0},
 	} {
-		a := audit{in: newInspector(&tool{stdin: strings.NewReader(strings.Join(tt.texts, "\n"))})}
+		a := analysis{in: newInspector(&tool{stdin: strings.NewReader(strings.Join(tt.texts, "\n"))})}
 		a.in.from = tt.from
 		check(t, a.readLines())
 		kept := len(a.entries.starts)
@@ -461,8 +461,8 @@ func TestAuditKeepsIDs(t *testing.T) {
 	}
 }
 
-// TestAuditTable: an ID takes the memory that the page says, from the first line to the report.
-func TestAuditTable(t *testing.T) {
+// TestAnalyzeTable: an ID takes the memory that the page says, from the first line to the report.
+func TestAnalyzeTable(t *testing.T) {
 	isolate(t)
 	const n = 1_000_000
 	tweets := twitterIDs(n)
@@ -476,7 +476,7 @@ func TestAuditTable(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			n := len(tt.texts)
-			size := func(lines int) int64 { return auditedHeap(t, strings.Join(tt.texts[:lines], "\n")+"\n") }
+			size := func(lines int) int64 { return analyzedHeap(t, strings.Join(tt.texts[:lines], "\n")+"\n") }
 			taken := float64(size(n)-size(1)) / float64(n)
 			t.Logf("%.1f bytes an ID", taken)
 			require.That(t, taken <= float64(tt.bytes), "%.1f bytes an ID, want %d at most", taken, tt.bytes)
@@ -497,9 +497,9 @@ func underscored(numbers []string) (texts []string) {
 	return texts
 }
 
-// auditedHeap returns how large the heap of the command was, when it was largest, as it read a table.
-func auditedHeap(t *testing.T, table string) (size int64) {
-	cmd := process(t, "measured", "audit")
+// analyzedHeap returns how large the heap of the command was, when it was largest, as it read a table.
+func analyzedHeap(t *testing.T, table string) (size int64) {
+	cmd := process(t, "measured", "analyze")
 	cmd.Env = append(cmd.Environ(), "GOMAXPROCS=1") // on a busy machine the collector of garbage falls behind otherwise
 	cmd.Stdin = strings.NewReader(table)
 	out, err := cmd.Output()

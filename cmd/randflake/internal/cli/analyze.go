@@ -15,10 +15,10 @@ import (
 	"github.com/randflake/randflake/snowflake"
 )
 
-func (t *tool) auditCommand() *cobra.Command {
-	a := audit{in: newInspector(t)}
+func (t *tool) analyzeCommand() *cobra.Command {
+	a := analysis{in: newInspector(t)}
 	cmd := &cobra.Command{
-		Use:   "audit",
+		Use:   "analyze",
 		Short: "say what the IDs of a table tell, and which come twice",
 		Args:  noOperands,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -44,9 +44,9 @@ func (t *tool) auditCommand() *cobra.Command {
 	return cmd
 }
 
-// An audit is what is known of the IDs of a table: readLines reads them, choose decides what they
+// An analysis is what is known of the IDs of a table: readLines reads them, choose decides what they
 // are, and report says what they tell.
-type audit struct {
+type analysis struct {
 	in         *inspector
 	entries    entries
 	hasTexts   bool     // of Randflake IDs, which no other kind has
@@ -58,13 +58,13 @@ type audit struct {
 }
 
 // isWide reports whether an ID has 128 bits. Then all are read as such.
-func (a *audit) isWide() bool { return a.entries.wide.n > 0 }
+func (a *analysis) isWide() bool { return a.entries.wide.n > 0 }
 
 // longestRow bounds a row of CSV, in bytes. Columns after the first can be long.
 const longestRow = 1 << 30
 
 // readLines reads the ID at the beginning of each line, and shows on a terminal how many it has read.
-func (a *audit) readLines() error {
+func (a *analysis) readLines() error {
 	progress := a.in.newProgress(a.in.stdin)
 	defer progress.clear()
 	lines := bufio.NewScanner(a.in.stdin)
@@ -97,7 +97,7 @@ func (a *audit) readLines() error {
 }
 
 // checkTable returns what is wrong with the table as a whole, or nil.
-func (a *audit) checkTable(table rows) error {
+func (a *analysis) checkTable(table rows) error {
 	switch {
 	case table.quoted > 0:
 		return fmt.Errorf("the quote in line %d has no end, so nothing behind it was read: "+
@@ -113,7 +113,7 @@ func (a *audit) checkTable(table rows) error {
 }
 
 // add adds the ID of a line, or counts a text that is none.
-func (a *audit) add(text string, line int) {
+func (a *analysis) add(text string, line int) {
 	p := a.in.parse(text)
 	if p.err != nil {
 		a.notIDs++
