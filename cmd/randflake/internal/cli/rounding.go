@@ -78,7 +78,6 @@ type longNumbers struct {
 
 func (l *longNumbers) add(digits string, value uint64) {
 	l.n++
-
 	zeros := bits.TrailingZeros64(value)
 	last := bits.Len64(value) - doubleBits
 	l.areFloats = l.areFloats && zeros >= last

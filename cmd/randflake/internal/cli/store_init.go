@@ -18,7 +18,7 @@ import (
 )
 
 func (t *tool) storeInitCommand() *cobra.Command {
-	r := initRequest{tool: t}
+	r := initRequest{tool: t, trust: noTrust}
 	cmd := &cobra.Command{
 		Use:   "init [STORE]",
 		Short: "make a space",
@@ -50,7 +50,7 @@ type initRequest struct {
 	home        home
 	config      lease.Config
 	layoutNodes uint32 // as many as the layout of the IDs has workers; 0 for Randflake IDs
-	trust       string // a word, or ""
+	trust       string // a word
 	ifMissing   bool
 }
 
@@ -93,7 +93,7 @@ func (r *initRequest) run(cmd *cobra.Command) error {
 }
 
 // settle finds the store, completes the configuration, and refuses flags that can't be combined.
-func (r *initRequest) settle(cmd *cobra.Command) error {
+func (r *initRequest) settle(cmd *cobra.Command) (err error) {
 	ofSnowflakes := r.layoutNodes > 0 // which have no secret
 	if ofSnowflakes && r.home.secret.file == "" {
 		r.home.nodes = r.layoutNodes
@@ -112,10 +112,6 @@ func (r *initRequest) settle(cmd *cobra.Command) error {
 		r.config.Limits.Nodes = r.layoutNodes
 	}
 	r.config.NoReserve = cmd.Flags().Changed("reserve") && r.config.Limits.Reserve == 0
-	if r.trust == "" {
-		return nil
-	}
-	var err error
 	r.config.Trust, err = parseTrust(cmd, r.trust, r.home.at)
 	return err
 }
@@ -173,13 +169,10 @@ func (r *initRequest) ensureSecret() (madeSecret string, err error) {
 		return "", nil
 	}
 	err = local.WriteSecret(file, randflake.NewSecret())
-	switch {
-	case errors.Is(err, fs.ErrExist):
+	if errors.Is(err, fs.ErrExist) {
 		return "", nil // another process was faster
-	case err != nil:
-		return "", err
 	}
-	return "made a new secret in " + file + "\n", nil
+	return "made a new secret in " + file + "\n", err
 }
 
 // readCheck puts the check value of the secret into the configuration. Without a secret the space is for any.
@@ -220,7 +213,8 @@ func costOfLoss(limits lease.Limits) string {
 	case limits.Reserve == 0:
 		return fmt.Sprintf("it has no reserve: after a loss of data programs make no IDs for up to %v\n", pause)
 	}
-	return fmt.Sprintf("after a loss of data programs make no IDs for up to %v: take a larger --window or --ahead\n", pause)
+	return fmt.Sprintf("after a loss of data programs make no IDs for up to %v: "+
+		"take a larger --window or --ahead\n", pause)
 }
 
 // beginningOfNew says from when on leases are granted in a space that was just made.

@@ -89,7 +89,8 @@ func (a *audit) report() error {
 
 // writeVerdict writes which IDs a program has rounded. Of exact ones without repeats it says nothing.
 func (a *audit) writeVerdict(w io.Writer, v verdict, repeats int) {
-	const cause = "a program took them for floating-point numbers, as JavaScript, pandas and Excel do: export them as texts"
+	const cause = "a program took them for floating-point numbers, as JavaScript, pandas and Excel do: " +
+		"export them as texts"
 	switch {
 	case v == surelyRounded:
 		fmt.Fprintf(w, "rounded  all: %s\n", cause)
