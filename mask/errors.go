@@ -11,9 +11,7 @@ import (
 var (
 	// ErrNoCipher says that there is no Masker, or that it has no cipher.
 	ErrNoCipher = errors.New("mask: kind has no cipher: set it before IDs are masked or opened")
-)
 
-var (
 	errNegative = fmt.Errorf("%w: inner value is negative", randflake.ErrInvalidID)
 
 	// errNumber doesn't show the number, which may be an inner value.

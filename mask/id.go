@@ -49,21 +49,10 @@ func (id *ID[K, T]) open(masked randflake.Typed[K]) error {
 	return err
 }
 
-// maskerOf returns the masker M of a kind of IDs or UUIDs, or nil if K is an interface, as in
-// ID[Kind[T], T].
-func maskerOf[K interface{ Masker() M }, M any]() (masker M) {
-	var kind K
-	if any(kind) == nil {
-		return masker
-	}
-	return kind.Masker()
-}
-
 // Parse opens the text form of a masked ID, exactly as String gives it. For any other text the
 // error wraps randflake.ErrInvalidID. Further errors are those of the Open method of the kind's Masker.
-func Parse[K Kind[T], T Inner](text string) (ID[K, T], error) {
-	var id ID[K, T]
-	err := id.UnmarshalText([]byte(text))
+func Parse[K Kind[T], T Inner](text string) (id ID[K, T], err error) {
+	err = id.UnmarshalText([]byte(text))
 	return id, err
 }
 
@@ -143,43 +132,6 @@ func (id *ID[K, T]) UnmarshalJSON(data []byte) error {
 // string. That library would take an integer for an inner value. By convention, null changes nothing.
 func (id *ID[K, T]) UnmarshalCBOR(data []byte) error {
 	return unmarshalCBOR(data, id.UnmarshalBinary, id.UnmarshalText)
-}
-
-func unmarshalCBOR(data []byte, unmarshalBinary, unmarshalText func([]byte) error) error {
-	const null = "\xf6"
-	if string(data) == null {
-		return nil
-	}
-	switch kind, content := cutCBOR(data); kind {
-	case byteString:
-		return unmarshalBinary(content)
-	case textString:
-		return unmarshalText(content)
-	}
-	return fmt.Errorf("%w: CBOR of another kind: want a byte string or a text string", randflake.ErrInvalidID)
-}
-
-// Two major types of RFC 8949.
-const (
-	byteString = 2
-	textString = 3
-)
-
-// cutCBOR returns the major type of an item, and the content of a string. Libraries pass a whole item,
-// so a string goes to the end of data. Of a string of 256 bytes or more, or of unknown length, it
-// returns 0: no masked form is such.
-func cutCBOR(data []byte) (kind byte, content []byte) {
-	if len(data) < 2 {
-		return 0, nil
-	}
-	kind = data[0] >> 5
-	switch length := data[0] & 31; {
-	case length < 24:
-		return kind, data[1:]
-	case length == 24: // it is in the next byte
-		return kind, data[2:]
-	}
-	return 0, nil
 }
 
 // UnmarshalParam is UnmarshalText, for gin, which would read the inner value otherwise.

@@ -55,3 +55,13 @@ func (m *Masker[T]) Open(masked randflake.ID) (T, error) {
 	}
 	return inner, nil
 }
+
+// maskerOf returns the masker M of a kind of IDs or UUIDs, or nil if K is an interface, as in
+// ID[Kind[T], T].
+func maskerOf[K interface{ Masker() M }, M any]() (masker M) {
+	var kind K
+	if any(kind) == nil {
+		return masker
+	}
+	return kind.Masker()
+}

@@ -37,7 +37,9 @@ import (
 // pin the same parts, to any values: with 5 bits each, worker 3 of datacenter 1 is number 35 if the
 // datacenter is not pinned, and 3 if it is. Several layouts may safely share a space, but then they
 // share its numbers.
-func Keep(ctx context.Context, source lease.Source, layout *Layout, options ...Option) (*lease.Keeper[*Generator], error) {
+func Keep(
+	ctx context.Context, source lease.Source, layout *Layout, options ...Option,
+) (*lease.Keeper[*Generator], error) {
 	set, err := newSettings(layout, options)
 	if err != nil {
 		return nil, err

@@ -2,40 +2,27 @@ package snowflake
 
 import "hash/maphash"
 
-// The rules by which a cursor hands out values.
+// The rules by which a cursor hands out values. A claim gets values of one unit. Mostly that is the candidate: the unit
+// that contains next, or the one after it if the newest value was the last of its unit. A candidate is opened once a
+// value of it is claimed.
 //
-// The candidate is the unit that contains next. It is opened if a value of it is claimed. A unit is
-// used up when its last value is claimed: next is then the first value of the unit after it, which
-// is the new candidate, not opened. (RandomStart changes only with which value a unit opens.)
+// If the candidate is opened, a claim gets
+//   - the rest of it, if the clock is in it, before it by at most ahead + hold, or past it by at most lag and the
+//     candidate is awaited;
+//   - all of the clock's unit, if the clock is past it otherwise: the rest is lost;
+//   - errClockBackward, if the clock is before it by more.
 //
-// Timers are late. So when callers wait because a unit is used up, the next one is awaited: it may
-// be used up after its time. The units that pass until it is opened are then awaited, too.
+// If the candidate is not opened, a claim gets
+//   - all of it, if the clock is in it, before it by at most ahead, or past it by at most lag and the candidate is
+//     awaited;
+//   - all of the clock's unit, if the clock is past it otherwise;
+//   - errExhausted, if the clock is before it by one unit more than ahead, or the lease ends before it: all units
+//     that may be used at present are used up;
+//   - errClockBackward, if the clock is before it by more.
 //
-//	the clock is                                  a claim gets                  by
-//	------------                                  ------------                  --
-//	in an opened candidate                        the rest of it                rest
-//	before it by at most ahead + hold             the rest of it                rest
-//	in a candidate that is not opened             all of it                     planDue
-//	past an awaited one by at most lag            all, or the rest of it        planDue
-//	past it otherwise                             all of the clock's unit       planDue
-//	before a candidate that is not opened
-//	  by at most ahead                            all of it                     planEarly
-//	  by one more, or the lease ends before it    errExhausted                  planEarly
-//	before a candidate by more                    errClockBackward              planEarly
-//	  with StepBack and a higher rollback         the clock's unit with that    planStepBack
-//
-// The rest of the candidate is lost when a claim gets the clock's unit. errExhausted says that all
-// units that may be used at present are used up.
-//
-// bounds has ahead, hold and lag. A claim gets no values outside of the lease's units.
-//
-// A claim asks planAt with the cached clock. If it is refused it asks planFresh (cursor.go), with a
-// clock that was read anew: that may also step back. A call that waits asks due.
-//
-// An error counts only if the clock was read after next. If the clock does not step back, no used
-// unit is more than ahead units later than a reading of the clock. So a step back is proved by a
-// reading that was begun after next was loaded, and that is more than ahead units before the newest
-// unit used. An older reading proves nothing: callers ignore its errors.
+// A unit is awaited if callers wait for it, as the one before is used up: their timers are late. So are the units that
+// pass until it is opened. With StepBack a claim gets the clock's unit with a higher rollback in place of
+// errClockBackward. With RandomStart a unit begins with another value than its first.
 
 // A plan says which values a claim may take. (With more than four fields the compiler would keep it
 // in memory.)
@@ -103,6 +90,9 @@ func (b *bounds) newestUnit(next uint64) int64 {
 
 // planAt returns what a claim may take from a cursor at next with a clock at now. It is a pure
 // function: the compare-and-swap on next then accepts or rejects the plan as a whole.
+//
+// An error counts only if now was read after next was loaded. A unit is used at most ahead units before its time. So if
+// the newest one used is further ahead of a later reading, the clock stepped back. An older reading proves nothing.
 func (b *bounds) planAt(next, awaitedEnd uint64, now int64) (plan, error) {
 	switch {
 	case next == frozen:

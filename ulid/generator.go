@@ -99,11 +99,6 @@ func newGenerator(random func([]byte), options ...Option) (*Generator, error) {
 //
 // If a ULID can't express the time of the clock, the error wraps ErrTime.
 func (g *Generator) Generate() (id ID, err error) {
-	if g == nil || g.strict { // without a generator, take panics
-		var one [1]ID
-		_, err = g.fill(one[:])
-		return one[0], err
-	}
 	ms, err := g.milliseconds()
 	if err != nil {
 		return ID{}, err
@@ -113,16 +108,14 @@ func (g *Generator) Generate() (id ID, err error) {
 	for s.renewIfCopied() {
 		s.next(ms, &id)
 	}
-	g.states.Put(s) // as put would, which asks for strict again
+	g.put(s)
 	return id, nil
 }
 
-// take returns a state that no other call uses, until put.
+// take returns a state that no other call uses, until put. No clock is read in between: one that is injected may block,
+// or ask for an ID.
 func (g *Generator) take() *state {
-	switch {
-	case g == nil || g.states.New == nil:
-		panic("ulid: no Generator, or the zero one: make one with New")
-	case g.strict:
+	if g.strict {
 		g.lock.Lock()
 		return g.shared
 	}
@@ -156,24 +149,27 @@ const strictPart = 256
 
 // fill is Fill, but may stop after strictPart IDs.
 func (g *Generator) fill(dst []ID) (n int, err error) {
-	s := g.take()
-	defer g.put(s)
-	if g.strict {
-		dst = dst[:min(strictPart, len(dst))]
-	}
 	ms, err := g.milliseconds()
 	if err != nil {
 		return 0, err
 	}
+	if g.strict {
+		dst = dst[:min(strictPart, len(dst))]
+	}
+	s := g.take()
 	s.fill(ms, dst)
 	for s.renewIfCopied() {
 		s.fill(ms, dst)
 	}
+	g.put(s)
 	return len(dst), nil
 }
 
-// milliseconds returns the time in Unix milliseconds, in a ULID's range.
+// milliseconds returns the time in Unix milliseconds, in a ULID's range. It panics unless New made g.
 func (g *Generator) milliseconds() (int64, error) {
+	if g == nil || g.states.New == nil {
+		panic("ulid: no Generator, or the zero one: make one with New")
+	}
 	if g.now != nil {
 		return millisecondsOf(g.now())
 	}

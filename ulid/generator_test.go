@@ -168,6 +168,16 @@ func TestFillHoldsUpNobody(t *testing.T) {
 			"%d, %v, %d parts, want %d", n, err, readings, want)
 		require.Equal(t, ids[len(ids)-1].milliseconds(), int64(want), "%d parts, and the millisecond of the last ID", want)
 	}
+
+	depth := 0
+	g = mustNew(Strict(), WithClock(func() time.Time {
+		if depth++; depth < 3 { // a call within Fill's, and one within that
+			g.Generate()
+		}
+		return time.UnixMilli(1)
+	}))
+	n, err = g.Fill(ids[:5])
+	require.That(t, n == 5 && err == nil, "with a clock that makes IDs: %d, %v", n, err)
 }
 
 // An option that can't be used is an error that names it.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/randflake/randflake/internal/coarse"
 	"github.com/randflake/randflake/internal/ff1"
 )
 
@@ -65,7 +66,7 @@ func NewFormat(name, pattern string, options ...Option) (*Format, error) {
 		name:        name,
 		patternText: pattern,
 		pattern:     p,
-		settings:    settings{period: p.dateShows, zone: time.UTC},
+		settings:    settings{period: p.dateShows, zone: time.UTC, clock: coarse.SourceOf(&coarse.Seconds)},
 	}
 	for i, option := range options {
 		if option.set == nil {
@@ -75,7 +76,7 @@ func NewFormat(name, pattern string, options ...Option) (*Format, error) {
 			return nil, err
 		}
 	}
-	if err := p.setPeriod(f.settings.period); err != nil {
+	if err := p.complete(f.settings.period); err != nil {
 		return nil, fmt.Errorf("%w: %+q: %w", ErrInvalidPattern, pattern, err)
 	}
 	if err := f.checkEncryption(); err != nil {
@@ -193,7 +194,7 @@ func (f *Format) parse(text string) (Number, error) {
 	if err != nil || d.day.Format(f.pattern.layout) != d.shown {
 		return Number{}, misread(text, "date %q: want a day of the calendar, as in %q", d.shown, f.patternText)
 	}
-	if f.pattern.periodName != "" {
+	if f.pattern.somePeriod != "" {
 		day, ok := f.settings.period.parse(d.period)
 		if f.pattern.layout == "" {
 			d.day = day

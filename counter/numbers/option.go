@@ -7,6 +7,7 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/counter"
+	"github.com/randflake/randflake/internal/coarse"
 	"github.com/randflake/randflake/internal/hidden"
 )
 
@@ -16,11 +17,12 @@ type Option struct{ set func(*settings) error }
 type settings struct {
 	period Periods
 	zone   *time.Location
-	block  cipher.Block     // encrypts the numbers, or nil
-	clock  func() time.Time // nil for the system's
+	block  cipher.Block // encrypts the numbers, or nil
 
-	config  counter.Config   // of a Series' counter
-	counter []counter.Option // of a Series' handle
+	// Of a Series:
+	clock   coarse.Source    // of seconds
+	config  counter.Config   // of its counter
+	counter []counter.Option // of its handle
 }
 
 // WithPeriods makes numbers begin at 1 again with each p, instead of each time the date in the
@@ -85,7 +87,7 @@ func WithClock(clock func() time.Time) Option {
 		if clock == nil {
 			return fmt.Errorf("%w: clock is nil", errInvalidOption)
 		}
-		s.clock = clock
+		s.clock.Injected = clock
 		return nil
 	}}
 }

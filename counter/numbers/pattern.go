@@ -18,13 +18,13 @@ import (
 // A pattern is the shape of the texts of a format. All parts have a fixed length, except a number
 // without a width. So each text can be split in only one way, whatever the literals are.
 type pattern struct {
-	parts []string // literals, and the fields named below. The first is a literal, perhaps ""
+	parts []string // the first is a literal, perhaps ""
 	fixed int      // length of all parts but the number, in bytes
 
 	layout    string  // of the date, or ""
 	dateShows Periods // the shortest period that the layout tells
 
-	periodName string // of some period, for the length and the hyphens of {period}, or ""
+	somePeriod string // the name of one, as all have the same length and hyphens; "" without {period}
 
 	alphabet *idtext.Alphabet // of the number
 	width    int              // of the number in characters, or 0 for as many as it needs
@@ -34,7 +34,7 @@ type pattern struct {
 	checkName string       // of the system
 }
 
-// The fields, as they stand among the parts of a pattern.
+// Parts that are fields. The other parts are literals, which can't have braces.
 const (
 	dateField   = "{date}"
 	periodField = "{period}"
@@ -42,7 +42,7 @@ const (
 	checkField  = "{check}"
 )
 
-// parsePattern returns the pattern that a user wrote as text. setPeriod completes the pattern.
+// parsePattern returns the pattern that a user wrote as text. It lacks what complete sets.
 func parsePattern(text string) (*pattern, error) {
 	p := &pattern{}
 	for rest := text; rest != ""; {
@@ -140,18 +140,19 @@ func (p *pattern) setCheck(name string) error {
 	return nil
 }
 
-// setPeriod sets the period of the numbers. It returns an error unless texts tell the period, by
+// complete sets what depends on the period of the numbers. It returns an error unless texts tell the period, by
 // their date or by {period}.
-func (p *pattern) setPeriod(period Periods) error {
-	named := slices.Contains(p.parts, periodField)
-	if named {
-		p.periodName = period.key(time.Unix(0, 0))
-		if p.periodName == "" {
+func (p *pattern) complete(period Periods) error {
+	isNamed := slices.Contains(p.parts, periodField)
+	if isNamed {
+		p.somePeriod = period.key(time.Unix(0, 0))
+		if p.somePeriod == "" {
 			return errors.New("{period}: want WithPeriods, which says what that is")
 		}
 	}
-	namedAlone := named && p.layout == ""
-	if period.shownBy() > p.dateShows && !namedAlone {
+	isShown := p.dateShows >= period.shownBy()
+	isNamedAlone := isNamed && p.layout == ""
+	if !isShown && !isNamedAlone {
 		return fmt.Errorf("its date shows less than the %v: "+
 			"want {date:20060102} or such, or {period} and no date",
 			period)
@@ -168,7 +169,7 @@ func (p *pattern) length(part string, width int) int {
 	case dateField:
 		return len(p.layout) // as long as its dates
 	case periodField:
-		return len(p.periodName)
+		return len(p.somePeriod)
 	case numberField:
 		return width
 	case checkField:

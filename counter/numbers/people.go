@@ -25,7 +25,7 @@ func (p *pattern) asPrinted(text string) string {
 		case dateField:
 			r.take(p.layout, lookalike(digits))
 		case periodField:
-			r.take(p.periodName, upper)
+			r.take(p.somePeriod, upper)
 		case numberField:
 			meant := lookalike(p.alphabet.Digits)
 			if p.check != nil && p.check.characters != digits {

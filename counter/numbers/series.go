@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/randflake/randflake/counter"
-	"github.com/randflake/randflake/internal/coarse"
 	"github.com/randflake/randflake/internal/ff1"
 	"github.com/randflake/randflake/lease"
 )
@@ -20,15 +19,13 @@ import (
 type Series struct {
 	*Format
 	counters *counter.Counters
-	second   func() int64 // the present, in Unix seconds
 
 	present atomic.Pointer[moment]
 	closed  atomic.Bool
 
-	// turning is a mutex for turn, with room for one: a context can end the wait for it.
-	turning chan struct{}
-
-	// Of the last beginPeriod that failed the second and the error, guarded by turning.
+	// renewing is a mutex for renew, with room for one: a context can end the wait for it. It guards the second and
+	// the error of the last beginPeriod that failed.
+	renewing chan struct{}
 	failedAt int64
 	failed   error
 }
@@ -73,17 +70,9 @@ func Open(
 	s := &Series{
 		Format:   f,
 		counters: counters,
-		second:   coarse.Seconds.Now,
-		turning:  make(chan struct{}, 1),
+		renewing: make(chan struct{}, 1),
 	}
-	clock := f.settings.clock
-	if clock == nil {
-		clock = coarse.OfBubble() // nil outside of a bubble of testing/synctest
-	}
-	if clock != nil {
-		s.second = func() int64 { return clock().Unix() }
-	}
-	if _, err := s.turn(ctx); err != nil {
+	if _, err := s.renew(ctx); err != nil {
 		return nil, err
 	}
 	return s, nil
@@ -102,15 +91,16 @@ func (s *Series) Next(ctx context.Context) (Number, error) {
 	waited := time.Duration(0) // in pauses
 	for {
 		m := s.present.Load()
-		now := s.second() // before the call, which may take until the period ends
+		now, _ := s.settings.clock.Now() // before the call, which may take until the period ends
 		number, err := s.next(ctx, m, now)
-		mayPass := errors.Is(err, lease.ErrClock) && s.turnsAround(now) && waited < longest
-		switch {
-		case err == nil:
+		if err == nil {
 			return number, nil
-		case errors.Is(err, counter.ErrClosed) && !s.closed.Load():
+		}
+		if errors.Is(err, counter.ErrClosed) && !s.closed.Load() {
 			continue // m is over: the next moment is present by now
-		case !mayPass:
+		}
+		mayPass := errors.Is(err, lease.ErrClock) && s.isNearBorder(now) && waited < longest
+		if !mayPass {
 			return Number{}, fmt.Errorf("numbers: %s: %w", s.name, err)
 		}
 		select {
@@ -126,7 +116,7 @@ func (s *Series) Next(ctx context.Context) (Number, error) {
 func (s *Series) next(ctx context.Context, m *moment, second int64) (Number, error) {
 	if m.second != second {
 		var err error
-		m, err = s.turn(ctx)
+		m, err = s.renew(ctx)
 		if err != nil {
 			return Number{}, err
 		}
@@ -145,37 +135,41 @@ func (s *Series) mustBeMade() {
 	}
 }
 
-// turnsAround reports whether the period of a second began or ends within a minute.
-func (s *Series) turnsAround(second int64) bool {
+// isNearBorder reports whether the period of a second began or ends within a minute.
+func (s *Series) isNearBorder(second int64) bool {
 	before, wrong := s.dateOf(time.Unix(second-60, 0))
 	after, err := s.dateOf(time.Unix(second+60, 0))
 	return wrong == nil && err == nil && before.period != after.period
 }
 
-// turn makes a moment of the present second, stores it in present, and returns it. If the last
-// moment was in another period, turn begins the new one.
-func (s *Series) turn(ctx context.Context) (*moment, error) {
+// renew makes a moment of the present second, stores it in present, and returns it. If the last
+// moment was in another period, renew begins the new one.
+func (s *Series) renew(ctx context.Context) (*moment, error) {
 	select {
-	case s.turning <- struct{}{}:
-		defer func() { <-s.turning }()
+	case s.renewing <- struct{}{}:
+		defer func() { <-s.renewing }()
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
 	if s.closed.Load() {
 		return nil, counter.ErrClosed
 	}
-	now := s.second()
+	now, _ := s.settings.clock.Now()
 	today, err := s.dateOf(time.Unix(now, 0))
 	if err != nil {
 		return nil, err
 	}
 	m := &moment{second: now, date: today}
 	last := s.present.Load()
-	if last != nil && last.date.period == today.period {
+	isSamePeriod := last != nil && last.date.period == today.period
+	if isSamePeriod {
 		m.counter = last.counter
 		m.permutation = last.permutation
-	} else if err := s.beginPeriod(ctx, m); err != nil {
-		return nil, err
+	} else {
+		err := s.beginPeriod(ctx, m)
+		if err != nil {
+			return nil, err
+		}
 	}
 	s.present.Store(m)
 	if s.closed.Load() { // maybe Close did not see m
@@ -212,6 +206,6 @@ func (s *Series) beginPeriod(ctx context.Context, m *moment) (err error) {
 // lost.
 func (s *Series) Close() error {
 	s.mustBeMade()
-	s.closed.Store(true) // first: a turn under way reads it last, and closes a counter that is new
+	s.closed.Store(true) // first: a renew under way reads it last, and closes a counter that is new
 	return s.present.Load().counter.Close()
 }

@@ -366,9 +366,9 @@ func TestStoreAway(t *testing.T) {
 	w := newTestbed(midnight.Add(-time.Second))
 	s := w.series(t, dated)
 	w.next(t, s)
-	s.turning <- struct{}{} // somebody else is about to begin a day
-	w.next(t, s)            // which callers in the same second need not wait for
-	<-s.turning
+	s.renewing <- struct{}{} // somebody else is about to begin a day
+	w.next(t, s)             // which callers in the same second need not wait for
+	<-s.renewing
 	w.away.Store(true)
 	w.set(midnight)
 	for range 10 {
@@ -381,12 +381,12 @@ func TestStoreAway(t *testing.T) {
 		t.Errorf("%v in the same second", n)
 	}
 	w.set(midnight.Add(time.Second))
-	s.turning <- struct{}{} // somebody else begins the day
+	s.renewing <- struct{}{} // somebody else begins the day
 	cause := errors.New("enough")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(cause)
 	require.Refuses(t, cause, "while somebody else begins the day")(s.Next(ctx))
-	<-s.turning
+	<-s.renewing
 	if n := w.next(t, s); n.String() != "2026-11-23#000001" {
 		t.Error(n)
 	}

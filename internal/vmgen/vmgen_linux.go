@@ -118,7 +118,8 @@ func (l *listener) stop() {
 
 // dial opens a socket for uevents of the kernel, or returns nil where that is not allowed.
 func dial() *os.File {
-	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, unix.NETLINK_KOBJECT_UEVENT)
+	const kind = unix.SOCK_RAW | unix.SOCK_CLOEXEC | unix.SOCK_NONBLOCK
+	fd, err := unix.Socket(unix.AF_NETLINK, kind, unix.NETLINK_KOBJECT_UEVENT)
 	if err != nil {
 		return nil
 	}

@@ -131,17 +131,13 @@ func (e *Engine) Swap(ctx context.Context, expect, put []lease.Entry) (lease.Ans
 	if v != nil && !swap.Matches(v.answer(swap.Names(expect)).Entries, expect) {
 		v = nil
 	}
-	for tries := 1; ; tries++ {
-		began := time.Now()
-		a, err := e.swapIn(ctx, v, expect, put)
-		if !errors.Is(err, ErrChanged) {
-			return a, err
-		}
-		v = nil
-		if err := e.pause(ctx, tries, began); err != nil {
-			return lease.Answer{}, err
-		}
-	}
+	var a lease.Answer
+	err := e.untilFirst(ctx, func() (err error) {
+		a, err = e.swapIn(ctx, v, expect, put)
+		v = nil // another try looks again
+		return err
+	})
+	return a, err
 }
 
 // swapIn makes a swap in the document as in v, or as it is now if v is nil. It returns ErrChanged if
@@ -161,16 +157,22 @@ func (e *Engine) swapIn(ctx context.Context, v *snapshot, expect, put []lease.En
 	return e.replace(ctx, v, put)
 }
 
-// pause pauses before another try. If the context ends first, the error says that and that others
-// were faster. The processes of all spaces are in each other's way, so the pause grows, but only to 16
-// times what a try takes: those that swap all the time would keep out one that pauses longer.
-func (e *Engine) pause(ctx context.Context, tries int, began time.Time) error {
+// untilFirst repeats try while it returns ErrChanged, with pauses. If the context ends first, the error says that and
+// that others were faster. The processes of all spaces are in each other's way, so the pauses grow, but only to 16 times
+// what a try takes: those that swap all the time would keep out one that pauses longer.
+func (e *Engine) untilFirst(ctx context.Context, try func() error) error {
 	const mostTries = 2 // that make the next pause longer
-	err := swap.Pause(ctx, backoff.Most(min(tries, mostTries), time.Since(began)))
-	if err != nil {
-		return swap.Unmade(fmt.Errorf("%s: %w: %w", e, backoff.ErrBusy, err))
+	for tries := 1; ; tries = min(tries+1, mostTries) {
+		began := time.Now()
+		err := try()
+		if !errors.Is(err, ErrChanged) {
+			return err
+		}
+		err = swap.Pause(ctx, backoff.Most(tries, time.Since(began)))
+		if err != nil {
+			return swap.Unmade(fmt.Errorf("%s: %w: %w", e, backoff.ErrBusy, err))
+		}
 	}
-	return nil
 }
 
 // replace puts entries if the document is still as in v, and otherwise returns ErrChanged.
@@ -248,20 +250,14 @@ func (e *Engine) recent() *snapshot {
 
 // Prepare implements [lease.Engine].
 func (e *Engine) Prepare(ctx context.Context) error {
-	for tries := 1; ; tries++ {
-		began := time.Now()
+	return e.untilFirst(ctx, func() error {
 		_, err := e.load(ctx)
 		if errors.Is(err, lease.ErrNoSpace) {
 			first := content{Lineage: rand.Text(), Entries: map[string][]byte{}}
 			_, err = e.put(ctx, first, "")
 		}
-		if !errors.Is(err, ErrChanged) {
-			return err
-		}
-		if err := e.pause(ctx, tries, began); err != nil {
-			return err
-		}
-	}
+		return err
+	})
 }
 
 // Close implements [lease.Engine].
@@ -304,7 +300,8 @@ func (e *Engine) load(ctx context.Context) (*snapshot, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w: it has other content: nothing was changed: %w", e, lease.ErrCorrupt, err)
 	}
-	if isCopy := !v.content.Written.IsZero() && d.Made.Sub(v.content.Written) > CopyAge; isCopy {
+	isCopy := !v.content.Written.IsZero() && d.Made.Sub(v.content.Written) > CopyAge
+	if isCopy {
 		// A lineage of the copy's own: the random text of Prepare, which has 26 characters, and when the
 		// copy was made. The next swap stores it.
 		v.content.Lineage = fmt.Sprintf("%.26s-%d", v.content.Lineage, d.Made.Unix())

@@ -230,7 +230,7 @@ func TestTurns(t *testing.T) {
 		if a := w.call("CounterService/Next", known, as("busy")); a.status != http.StatusOK {
 			t.Fatal(a.text)
 		}
-		turns := w.usage.turnsOf(storeTurn{"busy", "none"})
+		turns := w.turns.of(storeTurn{"busy", "none"})
 		require.Must(t, turns.TryAcquire(maxTurns), "not all turns are free")
 		window := fmt.Sprintf(`{"space":"none","window":"%d"}`, time.Now().Unix()/60)
 		for _, tt := range []struct {

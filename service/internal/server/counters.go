@@ -45,7 +45,7 @@ func (s counterService) handle(ctx context.Context, c *call, name string) (*spac
 	if handle != nil || err != nil {
 		return handle, err
 	}
-	err = s.inTurn(ctx, c.storeTurn(), callTimeout, func(ctx context.Context) (err error) {
+	err = s.turns.inTurn(ctx, c.storeTurn(), callTimeout, func(ctx context.Context) (err error) {
 		handle, err = c.counters().Handle(ctx, name)
 		return err
 	})

@@ -1,7 +1,7 @@
 // Package server answers the calls of randflaked's protocol. A request passes through identify.go,
 // which finds out who sends it, guard.go, which refuses those of strangers, message.go, which reads
-// its body, and authorize.go, which finds the rule that allows it. Meanwhile usage.go and quota.go bound
-// what its principal uses.
+// its body, and intercept.go, which asks authorize.go for the rule that allows it, and has it answered.
+// Meanwhile usage.go, turns.go and quota.go bound what its principal uses.
 package server
 
 import (
@@ -37,6 +37,7 @@ type Server struct {
 	logger *slog.Logger
 	other  io.Writer // for audit lines, if the configuration has no file for them
 	usage  *usage
+	turns  turns
 	rates  rates
 	*measures
 

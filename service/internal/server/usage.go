@@ -34,20 +34,14 @@ const (
 	negligible = 16            // an answer with so few takes less than the call itself
 )
 
-// maxTurns is how many calls of one principal use the store of a space at a time. Its other calls wait
-// for their turn. A store serves few calls at a time, in the order in which they come: one principal with
-// a thousand would keep out all others.
-const maxTurns = 32
-
-// A usage is what principals use of this process at present. It is safe for concurrent use. Its maps
-// stay small, as principals and spaces come from the configuration.
+// A usage is what principals use of this process at present. It is safe for concurrent use. There are few
+// shares, as principals come from the configuration.
 type usage struct {
 	answers *semaphore.Weighted // IDs and numbers in answers of all principals
 	queued  *semaphore.Weighted // requests in the queues of all principals
 
 	mu     sync.Mutex
 	shares map[string]*share // by principal; all strangers together are ""
-	turns  map[storeTurn]*semaphore.Weighted
 }
 
 // A share is what one principal may use.
@@ -57,15 +51,11 @@ type share struct {
 	refused *semaphore.Weighted // requests at the head of its queue
 }
 
-// A storeTurn says whose turn it is, and at the store of which space.
-type storeTurn struct{ principal, space string }
-
 func newUsage() *usage {
 	return &usage{
 		answers: semaphore.NewWeighted(roomOfAll),
 		queued:  semaphore.NewWeighted(maxQueued),
 		shares:  map[string]*share{},
-		turns:   map[storeTurn]*semaphore.Weighted{},
 	}
 }
 
@@ -96,43 +86,6 @@ func (u *usage) waitInQueue(ctx context.Context, principal string) bool {
 		refused.Release(1)
 	}
 	return true
-}
-
-// turnsOf returns the turns of a principal at the store of a space.
-func (u *usage) turnsOf(turn storeTurn) *semaphore.Weighted {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if u.turns[turn] == nil {
-		u.turns[turn] = semaphore.NewWeighted(maxTurns)
-	}
-	return u.turns[turn]
-}
-
-// inTurn waits for a turn at a store, and then calls do with a context that ends after timeout. A
-// caller who hangs up does not cancel do: many stores would end the connection, and others would wait
-// for a new one.
-func (s *Server) inTurn(
-	ctx context.Context,
-	turn storeTurn,
-	timeout time.Duration,
-	do func(context.Context) error,
-) error {
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	turns := s.usage.turnsOf(turn)
-	err := turns.Acquire(ctx, 1)
-	if errors.Is(err, context.DeadlineExceeded) { // with another replica the store may be faster
-		return coded(connect.CodeUnavailable,
-			"too many calls use the store: make fewer at a time, or try again")
-	}
-	if err != nil {
-		return err
-	}
-	defer turns.Release(1)
-	whole, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
-	defer cancel()
-	return do(whole)
 }
 
 // reserve waits until there is room for an answer with n IDs or numbers, or ctx ends. Without an error,

@@ -3,9 +3,7 @@ package space
 import (
 	"context"
 	"encoding"
-	"errors"
 	"fmt"
-	"time"
 	"unsafe"
 
 	"github.com/randflake/randflake"
@@ -71,98 +69,6 @@ func (s *Space) setMinter(ctx context.Context, state *State) error {
 
 // A filler makes IDs until ids is full.
 type filler[ID any] func(ctx context.Context, ids []ID) (n int, err error)
-
-// leased returns what fills as wait does, which is the FillWait of a keeper's generator. But it goes by
-// what the keeper knows, and an error says that, too.
-func leased[ID any](keeper Keeper, wait filler[ID]) filler[ID] {
-	fill := unlessClockIsWrong(keeper, untilKeeperKnows(keeper, wait))
-	return func(ctx context.Context, ids []ID) (n int, err error) {
-		n, err = fill(ctx, ids)
-		return n, explain(err, keeper)
-	}
-}
-
-// lookTime is after how long a call that waits for IDs looks at the keeper, again and again.
-const lookTime = 100 * time.Millisecond
-
-// unlessClockIsWrong returns a filler that stops waiting if there is no lease because a clock is wrong:
-// other replicas may have right ones.
-func unlessClockIsWrong[ID any](keeper Keeper, wait filler[ID]) filler[ID] {
-	return func(ctx context.Context, ids []ID) (n int, err error) {
-		ctx, cancel := context.WithCancelCause(ctx)
-		defer cancel(nil)
-		looking := time.AfterFunc(lookTime, func() { cancel(awaitWrongClock(ctx, keeper)) }) // few calls last so long
-		defer looking.Stop()
-		return wait(ctx, ids)
-	}
-}
-
-// awaitWrongClock returns the error of a keeper that has no lease because a clock is wrong, as soon as
-// it has one, or nil when ctx ends.
-func awaitWrongClock(ctx context.Context, keeper Keeper) error {
-	for {
-		status := keeper.Status()
-		if !status.Stopped.IsZero() && errors.Is(status.Err, lease.ErrClock) {
-			return status.Err
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-time.After(lookTime):
-		}
-	}
-}
-
-// untilKeeperKnows returns a filler that goes on waiting if the lease has ended before the keeper knows why, as
-// where the clock has just jumped.
-func untilKeeperKnows[ID any](keeper Keeper, wait filler[ID]) filler[ID] {
-	return func(ctx context.Context, ids []ID) (n int, err error) {
-		n, err = wait(ctx, ids)
-		for errors.Is(err, randflake.ErrLeaseEnded) && keeper.Status().Err == nil && ctx.Err() == nil {
-			select {
-			case <-ctx.Done():
-			case <-time.After(lookTime):
-			}
-			var more int
-			more, err = wait(ctx, ids[n:])
-			n += more
-		}
-		return n, err
-	}
-}
-
-// explain adds to the error of a keeper's generator why it has no lease, and what a caller can do.
-func explain(err error, keeper Keeper) error {
-	noLease := errors.Is(err, randflake.ErrLeaseEnded) || errors.Is(err, randflake.ErrLeaseNotStarted)
-	if !noLease {
-		return err
-	}
-	why := keeper.Status().Err
-	var wait *lease.WaitError
-	if errors.As(why, &wait) {
-		return fmt.Errorf("%w: the service has no lease: %w", err, wait)
-	}
-	if errors.Is(why, lease.ErrClock) {
-		return fmt.Errorf("%w: the service has no lease: %w", err, why)
-	}
-	return fmt.Errorf("%w: the service gets no lease from its store, as its log says: "+
-		"there are IDs again some seconds after the store is back", err)
-}
-
-// taking is the store from which the service takes leases for itself. It tells Options.Taken of
-// each.
-type taking struct {
-	*lease.Space
-	space *Space
-}
-
-func (t taking) Take(ctx context.Context, first, last int64, nodes uint32) ([]randflake.Lease, error) {
-	leases, err := t.Space.Take(ctx, first, last, nodes)
-	for _, l := range leases {
-		t.space.options.Taken(t.space.Name, l)
-	}
-	return leases, err
-}
 
 // A minter is a Minter of one type of IDs.
 type minter[ID encoding.TextAppender] struct {

@@ -453,7 +453,8 @@ func TestAnalyzeKeepsIDs(t *testing.T) {
 		kept := len(a.entries.starts)
 		require.That(t, kept == tt.kept && a.entries.len() == len(tt.texts),
 			"of %d IDs of %q the texts of %d are kept, want %d", a.entries.len(), tt.texts, kept, tt.kept)
-		for e := range a.entries.all() {
+		for i := range a.entries.len() {
+			e := a.entries.at(i)
 			if got, want := a.entries.text(e), tt.texts[e.at.line()-1]; got != want {
 				t.Errorf("%s: came out as %s", want, got)
 			}

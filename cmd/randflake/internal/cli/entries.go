@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/binary"
-	"iter"
 	"strconv"
 	"strings"
 
@@ -165,16 +164,6 @@ func (s *entries) at(i int) entry {
 		return s.narrow.at(i).wide()
 	}
 	return *s.wide.at(i - s.narrow.n)
-}
-
-func (s *entries) all() iter.Seq[entry] {
-	return func(yield func(entry) bool) {
-		for i := range s.len() {
-			if !yield(s.at(i)) {
-				return
-			}
-		}
-	}
 }
 
 func (s *entries) sort() {

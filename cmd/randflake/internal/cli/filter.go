@@ -30,6 +30,16 @@ func (t *tool) sayWhatIsRead(operands []string) {
 	}
 }
 
+// awaitInput waits for the first ID where there are no operands. An error comes with the next read.
+func (t *tool) awaitInput(operands []string) {
+	t.sayWhatIsRead(operands)
+	input := bufio.NewReader(t.stdin)
+	t.stdin = input // which is no terminal: answerAll does not say it again
+	if len(operands) == 0 {
+		input.Peek(1)
+	}
+}
+
 // answerAll answers all operands, or else all lines of standard input.
 func (t *tool) answerAll(operands []string, answer answerer) (err error) {
 	t.sayWhatIsRead(operands)

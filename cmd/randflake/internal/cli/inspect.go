@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"cmp"
 	"fmt"
 	"slices"
@@ -22,14 +21,7 @@ func (t *tool) inspectCommand() *cobra.Command {
 			if err := i.settle(); err != nil {
 				return wrong(cmd, "%v", err)
 			}
-			t.sayWhatIsRead(ids)
-			stdin := bufio.NewReader(t.stdin)
-			t.stdin = stdin
-			if len(ids) == 0 {
-				// Wait for the first ID: the new of "new | inspect" may make the secret. The next
-				// read returns the error, too.
-				stdin.Peek(1)
-			}
+			t.awaitInput(ids) // the new of "new | inspect" may make the secret
 			if err := i.openCipher(); err != nil {
 				return err
 			}
@@ -42,13 +34,14 @@ func (t *tool) inspectCommand() *cobra.Command {
 	return cmd
 }
 
+// An inspector finds out what IDs say.
 type inspector struct {
 	*tool
 	parser
 	home     home              // of the secret
 	json     bool              // print readings so
-	cipher   *randflake.Cipher // or nil
-	noSecret error             // why there is no cipher
+	cipher   *randflake.Cipher // nil if there is no secret, or the IDs need none
+	noSecret error             // why there is none, for an ID that needs it
 	now      func() time.Time  // IDs of later times are implausible
 }
 
@@ -90,19 +83,19 @@ func (i *inspector) settle() error {
 	return nil
 }
 
-// openCipher reads the secret, unless the user chose a kind without one. If the command line asks for none and the
-// store has none, that is no error: i.noSecret then waits for an ID that needs one.
+// openCipher reads the secret, unless the user chose a kind without one. Where the user asked for nothing that needs
+// a secret, there may be none: then noSecret says why.
 func (i *inspector) openCipher() error {
 	if !i.mayBeRandflake() {
 		return nil
 	}
-	isAsked := i.kind == kindRandflake || i.home.store != "" || i.home.secret.file != ""
+	byFlag := i.kind == kindRandflake || i.home.store != "" || i.home.secret.file != "" // findSecret completes home
 	secret, err := i.home.findSecret()
 	if err == nil {
 		i.cipher = randflake.NewCipher(secret)
 		return nil
 	}
-	isNeeded := isAsked && !i.home.implied
+	isNeeded := byFlag && !i.home.implied
 	if isNeeded || !i.home.hasNoSecret(err) {
 		return err
 	}
@@ -148,43 +141,40 @@ func (i *inspector) kindOf(p parsed) string {
 	return kindAny
 }
 
-// readingsOf returns the possible readings of an ID. An ID of a known kind has one reading, which
-// may be implausible: an error comes with it. Other IDs have only plausible readings.
+// readingsOf returns the possible readings of an ID, the likeliest first. If its kind and layout are known, it has one
+// reading, or two as a UUID, and an error comes with an implausible one. Of the readings of any other ID, those that
+// are implausible are dropped.
 func (i *inspector) readingsOf(p parsed) ([]reading, error) {
 	kind := i.kindOf(p)
+	var readings []reading
 	switch {
 	case kind == kindULID:
-		return i.single(readULID(p.wide))
+		readings = []reading{readULID(p.wide)}
 	case kind == kindUUID:
-		readings := readUUID(p, i.now())
-		_, err := i.single(readings[0])
-		return readings, err
+		readings = readUUID(p, i.now())
 	case i.layout != nil:
 		r, err := readSnowflake(i.layout, snowflake.ID(p.id))
 		if err != nil {
 			return nil, err
 		}
-		return i.single(r)
+		readings = []reading{r}
 	case kind == kindRandflake && i.cipher == nil:
 		return nil, i.noSecret
 	case kind == kindRandflake:
-		r := readRandflake(i.cipher, p.id)
-		r.prefix = p.prefix
-		if p.form == formGosuda {
-			r.note = textField("form", formGosuda)
-		}
-		return i.single(r)
+		readings = []reading{i.readRandflake(p)}
+	default:
+		return i.plausible(p, kind)
 	}
-	return i.readingsOfNumber(p, kind)
+	return readings, i.checkTime(readings[0])
 }
 
-// readingsOfNumber returns the readings of an ID that can be of several layouts or kinds.
-func (i *inspector) readingsOfNumber(p parsed, kind string) ([]reading, error) {
-	readings := snowflakeReadings(snowflake.ID(p.id), p.layout)
-	if kind == kindAny && p.layout == "" && i.cipher != nil {
-		readings = slices.Insert(readings, 0, readRandflake(i.cipher, p.id)) // first among equals: see likelier
+func (i *inspector) readRandflake(p parsed) reading {
+	r := readRandflake(i.cipher, p.id)
+	r.prefix = p.prefix
+	if p.form == formGosuda {
+		r.note = textField("form", formGosuda)
 	}
-	return i.plausible(p.text, readings)
+	return r
 }
 
 // suspicions are the likely causes of a time in the future.
@@ -195,19 +185,22 @@ var suspicions = map[string]string{
 	kindUUID:      "it was made by a clock that was ahead, or forged",
 }
 
-// single returns the one reading of an ID whose kind is known, and an error with it if it is
-// implausible.
-func (i *inspector) single(r reading) (readings []reading, err error) {
-	if r.isFuture(i.now()) {
-		err = finding(fmt.Sprintf("%s%s contains a time in the future, %s: %s",
-			r.prefix, r.id, r.appendTime(nil), suspicions[r.kind]))
+// checkTime returns an error if a reading has a time in the future.
+func (i *inspector) checkTime(r reading) error {
+	if !r.isFuture(i.now()) {
+		return nil
 	}
-	return []reading{r}, err
+	return finding(fmt.Sprintf("%s%s contains a time in the future, %s: %s",
+		r.prefix, r.id, r.appendTime(nil), suspicions[r.kind]))
 }
 
-// plausible drops readings with a time in the future, and sorts the others, the likeliest first. It
-// returns an error if no reading is left.
-func (i *inspector) plausible(text string, readings []reading) ([]reading, error) {
+// plausible reads a number in each layout that it can have, and by the secret if it can be of any kind. It returns the
+// readings without a time in the future, or an error if there is none.
+func (i *inspector) plausible(p parsed, kind string) ([]reading, error) {
+	readings := snowflakeReadings(snowflake.ID(p.id), p.layout)
+	if kind == kindAny && p.layout == "" && i.cipher != nil {
+		readings = slices.Insert(readings, 0, i.readRandflake(p)) // first among equals: see likelier
+	}
 	readings = slices.DeleteFunc(readings, func(r reading) bool { return r.isFuture(i.now()) })
 	slices.SortStableFunc(readings, likelier(i.now()))
 	if len(readings) > 0 {
@@ -218,5 +211,5 @@ func (i *inspector) plausible(text string, readings []reading) ([]reading, error
 		advice += ", or name a secret with --secret-file"
 	}
 	return nil, fmt.Errorf("%w: %.40q: no kind or layout gives a time between its epoch and now: %s",
-		randflake.ErrInvalidID, text, advice)
+		randflake.ErrInvalidID, p.text, advice)
 }

@@ -46,8 +46,6 @@ func (t *tool) nextCommand() *cobra.Command {
 	return cmd
 }
 
-var numberFormat = line(func(b []byte, n int64) []byte { return strconv.AppendInt(b, n, 10) })
-
 // printNext takes n numbers in chunks, each just before it is printed.
 func (t *tool) printNext(ctx context.Context, space *lease.Space, name string, n int64, create bool) error {
 	var options []counter.Option
@@ -64,7 +62,8 @@ func (t *tool) printNext(ctx context.Context, space *lease.Space, name string, n
 		return err
 	}
 	defer numbers.Close()
-	m := newMinter(n, 1, numberFormat, numbers.Fill)
+	decimal := line(func(b []byte, n int64) []byte { return strconv.AppendInt(b, n, 10) })
+	m := newMinter(n, 1, decimal, numbers.Fill)
 	m.unit = "numbers"
 	return m.mint(ctx, t)
 }

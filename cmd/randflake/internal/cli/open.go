@@ -40,11 +40,11 @@ func (h *home) openSpace(ctx context.Context) (*lease.Space, error) {
 	return nil, fmt.Errorf("%w: name a store that has one, or make it: randflake store init %s", err, h.operand())
 }
 
-type runner = func(cmd *cobra.Command, args []string) error
-
-// run returns a runner that opens the space and does some work on it, within storeTimeout. What
-// work calls invalid is a usage error.
-func (h *home) run(work func(ctx context.Context, space *lease.Space, args []string) error) runner {
+// run returns the RunE of a command that opens the space and does some work on it, within storeTimeout. What work calls
+// invalid is a usage error.
+func (h *home) run(
+	work func(ctx context.Context, space *lease.Space, args []string) error,
+) func(cmd *cobra.Command, args []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		if err := h.locate(); err != nil {
 			return err

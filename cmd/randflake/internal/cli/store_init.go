@@ -18,7 +18,7 @@ import (
 )
 
 func (t *tool) storeInitCommand() *cobra.Command {
-	r := initRequest{tool: t}
+	r := initRequest{tool: t, trust: noTrust}
 	cmd := &cobra.Command{
 		Use:   "init [STORE]",
 		Short: "make a space",
@@ -33,7 +33,7 @@ func (t *tool) storeInitCommand() *cobra.Command {
 		"promotion", "restart", noTrust)
 	f.BoolVar(&r.ifMissing, "if-missing", false, "do not fail if the space exists")
 	limits := &r.config.Limits
-	f.Uint32Var(&limits.Nodes, "nodes", 0, "`NUMBER` of nodes: as many as the layout has worker numbers (default 131072)")
+	f.Uint32Var(&r.layoutNodes, "nodes", 0, "`NUMBER` of nodes: as many as the layout has worker numbers (default 131072)")
 	f.Var(value{"FIRST-LAST", r.setPart}, "part", "of these nodes, those that this space has: for one of several regions")
 	f.DurationVar(&limits.Window, "window", 0, "`DURATION` of leases (default 1m0s)")
 	f.Int64Var(&limits.Ahead, "ahead", 0, "`NUMBER` of windows that may be leased ahead (default 5)")
@@ -47,11 +47,11 @@ func (t *tool) storeInitCommand() *cobra.Command {
 // An initRequest is what the flags of randflake store init say.
 type initRequest struct {
 	*tool
-	home      home
-	config    lease.Config
-	trust     string // a word, or ""
-	ifMissing bool
-	last      uint32 // node of the part, if there is one
+	home        home
+	config      lease.Config
+	layoutNodes uint32 // as many as the layout of the IDs has workers; 0 for Randflake IDs
+	trust       string // a word
+	ifMissing   bool
 }
 
 // setPart reads FIRST-LAST.
@@ -64,7 +64,7 @@ func (r *initRequest) setPart(text string) error {
 	}
 	r.config.Part = true
 	r.config.Limits.First = first
-	r.last = last
+	r.config.Limits.Nodes = last - first + 1
 	return nil
 }
 
@@ -85,71 +85,123 @@ func (r *initRequest) run(cmd *cobra.Command) error {
 	case err != nil:
 		return err
 	}
-	if err := r.noteSecret(r.home.secret.read()); err != nil {
-		space.Close()
+	defer space.Close()
+	if err := r.readCheck(); err != nil {
 		return err
 	}
 	return r.printExisting(space)
 }
 
-// settle completes what the flags say, and refuses what can't be.
-func (r *initRequest) settle(cmd *cobra.Command) error {
-	ofSnowflakes := r.config.Limits.Nodes > 0 // which have no secret
+// settle finds the store, completes the configuration, and refuses flags that can't be combined.
+func (r *initRequest) settle(cmd *cobra.Command) (err error) {
+	ofSnowflakes := r.layoutNodes > 0 // which have no secret
 	if ofSnowflakes && r.home.secret.file == "" {
-		r.home.nodes = r.config.Limits.Nodes
+		r.home.nodes = r.layoutNodes
 	}
 	if err := r.home.locate(); err != nil {
 		return err
 	}
-	for _, name := range []string{"nodes", "window", "ahead", "max-skew"} {
+	if err := refuseZeros(cmd, "nodes", "window", "ahead", "max-skew"); err != nil {
+		return err
+	}
+	if r.home.implied && ofSnowflakes {
+		return wrong(cmd, "STORE is missing: "+
+			"for sortable IDs, randflake new makes the space in the state directory when it is first used")
+	}
+	if !r.config.Part {
+		r.config.Limits.Nodes = r.layoutNodes
+	}
+	r.config.NoReserve = cmd.Flags().Changed("reserve") && r.config.Limits.Reserve == 0
+	r.config.Trust, err = parseTrust(cmd, r.trust, r.home.at)
+	return err
+}
+
+// refuseZeros refuses flags that were set to 0: in a configuration that would mean the default.
+func refuseZeros(cmd *cobra.Command, names ...string) error {
+	for _, name := range names {
 		f := cmd.Flags().Lookup(name)
 		isZero := f.Value.String() == "0" || f.Value.String() == "0s"
 		if f.Changed && isZero {
 			return wrong(cmd, "--%s %s: want more than 0", name, f.Value)
 		}
 	}
-	if r.home.implied && ofSnowflakes {
-		return wrong(cmd, "STORE is missing: "+
-			"for sortable IDs, randflake new makes the space in the state directory when it is first used")
-	}
-	if r.config.Part {
-		r.config.Limits.Nodes = r.last - r.config.Limits.First + 1
-	}
-	if r.trust != "" {
-		trust, err := parseTrust(cmd, r.trust, r.home.at)
-		if err != nil {
-			return err
-		}
-		r.config.Trust = trust
-	}
-	r.config.NoReserve = cmd.Flags().Changed("reserve") && r.config.Limits.Reserve == 0
 	return nil
 }
 
-// makeSpace makes the secret and then the space, and says from when on there are leases.
+// makeSpace makes the secret, if need be, and then the space.
 func (r *initRequest) makeSpace(ctx context.Context) error {
-	said, err := r.ensureSecret()
+	madeSecret, err := r.ensureSecret()
 	if err != nil {
 		return err
 	}
+	if err := r.readCheck(); err != nil {
+		return err
+	}
 	space, err := url.Create(ctx, r.home.storeName(), r.config)
-	if errors.Is(err, lease.ErrExists) && r.ifMissing { // another process was faster
-		if space, err = url.Open(ctx, r.home.storeName(), lease.Config{}); err == nil {
-			return r.printExisting(space)
-		}
+	isThere := errors.Is(err, lease.ErrExists) && r.ifMissing // another process was faster
+	if isThere {
+		space, err = url.Open(ctx, r.home.storeName(), lease.Config{})
 	}
 	switch {
-	case err != nil && said != "":
+	case err != nil && madeSecret != "":
 		return fmt.Errorf("%w: the new secret is in %s", err, r.home.secret.file)
 	case err != nil:
 		return err
 	}
 	defer space.Close()
+	if isThere {
+		return r.printExisting(space)
+	}
 	info, err := space.Info(ctx)
 	if err != nil {
 		return err
 	}
-	return r.print("%smade %s: %s\n%s", said, space, beginningOfNew(info), costOfLoss(info.Limits))
+	return r.print("%smade %s: %s\n%s", madeSecret, space, beginningOfNew(info), costOfLoss(info.Limits))
+}
+
+// ensureSecret makes the secret if it is missing, and the user says that no IDs were made before. It returns a line
+// that says so, or "".
+func (r *initRequest) ensureSecret() (madeSecret string, err error) {
+	file := r.home.secret.file
+	_, err = os.Stat(file)
+	isMissing := file != "" && errors.Is(err, fs.ErrNotExist)
+	if !isMissing || !r.config.NeverUsed {
+		return "", nil
+	}
+	err = local.WriteSecret(file, randflake.NewSecret())
+	if errors.Is(err, fs.ErrExist) {
+		return "", nil // another process was faster
+	}
+	return "made a new secret in " + file + "\n", err
+}
+
+// readCheck puts the check value of the secret into the configuration. Without a secret the space is for any.
+func (r *initRequest) readCheck() error {
+	if !r.home.secret.known() {
+		return nil
+	}
+	secret, err := r.home.secret.read()
+	switch {
+	case r.home.ownSecret && errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	}
+	r.config.Check = secret.CheckValue()
+	return nil
+}
+
+// printExisting says that the space is there already. That is an error without --if-missing.
+func (r *initRequest) printExisting(space *lease.Space) error {
+	if !r.ifMissing {
+		return fmt.Errorf("%s exists, and a space is never replaced: use it, or name another one", space)
+	}
+	if r.config.Check != [8]byte{} {
+		if err := space.CheckSecret(r.config.Check); err != nil {
+			return err
+		}
+	}
+	return r.print("%s exists\n", space)
 }
 
 // costOfLoss says for how long a loss of data stops all programs, if it does.
@@ -161,57 +213,8 @@ func costOfLoss(limits lease.Limits) string {
 	case limits.Reserve == 0:
 		return fmt.Sprintf("it has no reserve: after a loss of data programs make no IDs for up to %v\n", pause)
 	}
-	return fmt.Sprintf("after a loss of data programs make no IDs for up to %v: take a larger --window or --ahead\n", pause)
-}
-
-// ensureSecret puts the check value of the secret into the configuration. It makes a secret that is
-// missing, if the user says that no IDs were made before. said is what to tell the user, or "".
-func (r *initRequest) ensureSecret() (said string, err error) {
-	secret, err := r.home.secret.read()
-	if r.home.secret.known() && errors.Is(err, fs.ErrNotExist) && r.config.NeverUsed {
-		secret, said, err = r.makeSecret()
-	}
-	return said, r.noteSecret(secret, err)
-}
-
-// noteSecret puts the check value of a secret that was read into the configuration. Where no secret
-// was named, the space is for any.
-func (r *initRequest) noteSecret(secret randflake.Secret, err error) error {
-	switch {
-	case !r.home.secret.known():
-	case err == nil:
-		r.config.Check = secret.CheckValue()
-	case r.home.ownSecret && errors.Is(err, fs.ErrNotExist):
-	default:
-		return err
-	}
-	return nil
-}
-
-// makeSecret makes the secret, unless another process was faster, and says so.
-func (r *initRequest) makeSecret() (secret randflake.Secret, said string, err error) {
-	err = local.WriteSecret(r.home.secret.file, randflake.NewSecret())
-	if err == nil {
-		said = "made a new secret in " + r.home.secret.file + "\n"
-	}
-	if err == nil || errors.Is(err, fs.ErrExist) {
-		secret, err = r.home.secret.read()
-	}
-	return secret, said, err
-}
-
-// printExisting says that the space is there already. That is an error without --if-missing.
-func (r *initRequest) printExisting(space *lease.Space) error {
-	defer space.Close()
-	if !r.ifMissing {
-		return fmt.Errorf("%s exists, and a space is never replaced: use it, or name another one", space)
-	}
-	if r.config.Check != [8]byte{} {
-		if err := space.CheckSecret(r.config.Check); err != nil {
-			return err
-		}
-	}
-	return r.print("%s exists\n", space)
+	return fmt.Sprintf("after a loss of data programs make no IDs for up to %v: "+
+		"take a larger --window or --ahead\n", pause)
 }
 
 // beginningOfNew says from when on leases are granted in a space that was just made.

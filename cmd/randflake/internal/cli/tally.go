@@ -25,7 +25,8 @@ func (a *analysis) tally() tally {
 	ends := map[uint64]uint64{} // for each worker of one time, one more than the highest sequence number
 	var last entry
 	var lastMs int64
-	for e := range a.entries.all() {
+	for i := range a.entries.len() {
+		e := a.entries.at(i)
 		r := a.chosen.read(e)
 		worker, sequence := r.evidence.worker, r.evidence.sequence
 		ms := max(0, r.time.UnixMilli())
@@ -71,28 +72,29 @@ func (a *analysis) report() error {
 		fmt.Fprintf(w, "or       %s, by which the newest are of %s\n",
 			a.runnerUp.name, a.runnerUp.newest.Format(time.DateOnly))
 	}
-	rounding := a.entries.rounding()
-	a.writeRounding(w, rounding, t.repeats)
-	if rounding != isRounded {
+	verdict := a.entries.judge()
+	a.writeVerdict(w, verdict, t.repeats)
+	if verdict != surelyRounded {
 		a.writeRepeats(w, t)
 	}
 	if a.chosen.name != "" {
 		t.writeBars(w)
 	}
-	isGood := t.repeats == 0 && rounding != isRounded && a.floats == 0
+	isGood := t.repeats == 0 && verdict != surelyRounded && a.floats == 0
 	if err := a.in.print("%s", w.String()); err != nil || isGood {
 		return err
 	}
 	return errNo
 }
 
-// writeRounding writes which IDs a program has rounded. Of exact ones without repeats it says nothing.
-func (a *analysis) writeRounding(w io.Writer, r rounding, repeats int) {
-	const cause = "a program took them for floating-point numbers, as JavaScript, pandas and Excel do: export them as texts"
+// writeVerdict writes which IDs a program has rounded. Of exact ones without repeats it says nothing.
+func (a *analysis) writeVerdict(w io.Writer, v verdict, repeats int) {
+	const cause = "a program took them for floating-point numbers, as JavaScript, pandas and Excel do: " +
+		"export them as texts"
 	switch {
-	case r == isRounded:
+	case v == surelyRounded:
 		fmt.Fprintf(w, "rounded  all: %s\n", cause)
-	case r == perhapsRounded && repeats >= a.entries.len()/10:
+	case v == perhapsRounded && repeats >= a.entries.len()/10:
 		fmt.Fprintf(w, "rounded  perhaps, if %s\n", cause)
 	}
 	if a.floats > 0 {
