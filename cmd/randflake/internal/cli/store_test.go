@@ -65,6 +65,7 @@ func TestStores(t *testing.T) {
 		{"counter create a/b --start 5 --step 2 --last 9 --store ids", 0, "its next number is 5"},
 		{"next a/b --store ids -n 4", 1, "ends at 9"},
 		{"counter create last --start 9 --last 9 --store ids", 0, "its next number is 9"},
+		{"counter list --json a/ --store ids", 0, `"state":"ended","next":null,"start":5,"step":2,"last":9,`},
 		{"counter list last --store ids", 0, "ready"},
 		{"counter list --store ids", 0,
 			"a/b     -     5      2     9     -       ended\nlast    9     9      1     9     -       ready\norders  3     1      1     -     -       ready\n"},
