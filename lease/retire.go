@@ -33,19 +33,18 @@ func (s *Space) retire(ctx context.Context, as retirement, abandoned []string) (
 		if seen.meta == nil {
 			return nil, fmt.Errorf("%w: %s", ErrNoSpace, s)
 		}
-		m := *seen.meta
 		loss := seen.loss()
+		found := seen.meta.retirement
 		switch {
 		case loss != "":
 			err = s.noteLoss(ctx, seen, loss)
-		case m.Retired && (as.Successor == "" || as.Successor == m.Successor):
-			s.rememberRetired(m.retirement)
+		case found.Retired && (as.Successor == "" || as.Successor == found.Successor):
+			s.rememberRetired(found)
 			return seen, nil
-		case m.Successor != "" && !slices.Contains(abandoned, m.Successor):
-			return nil, s.moveError(&m)
+		case found.Successor != "" && !slices.Contains(abandoned, found.Successor):
+			return nil, s.moveError(seen.meta)
 		default:
-			m.retirement = as
-			err = s.putRetired(ctx, seen, &m) // the next attempt sees that
+			err = s.putRetirement(ctx, seen, as)
 		}
 		if err != nil {
 			return nil, err
@@ -53,16 +52,19 @@ func (s *Space) retire(ctx context.Context, as retirement, abandoned []string) (
 	}
 }
 
-func (s *Space) putRetired(ctx context.Context, seen *snapshot, m *meta) error {
-	if err := seen.unfit(m); err != nil {
+// putRetirement puts a retirement, unless another process is faster: the next attempt sees what is there.
+func (s *Space) putRetirement(ctx context.Context, seen *snapshot, as retirement) error {
+	m := *seen.meta
+	m.retirement = as
+	if err := seen.unfit(&m); err != nil {
 		return err
 	}
-	_, err := s.putMeta(ctx, seen, m, nil)
+	_, err := s.putMeta(ctx, seen, &m, nil)
 	return err
 }
 
-// forgetSuccessor makes a space that is retired for one that was abandoned a retired one without a
-// successor.
+// forgetSuccessor takes the successor from a space that is retired for one that was abandoned. The space
+// stays retired.
 func (s *Space) forgetSuccessor(ctx context.Context, uid string) error {
 	attempts := s.attempts(leasesRecord)
 	for {
@@ -70,13 +72,11 @@ func (s *Space) forgetSuccessor(ctx context.Context, uid string) error {
 		if err != nil {
 			return err
 		}
-		unchanged := seen.meta != nil && seen.meta.Retired && seen.meta.Successor == uid
-		if !unchanged {
+		isFor := seen.meta != nil && seen.meta.Retired && seen.meta.Successor == uid
+		if !isFor {
 			return nil
 		}
-		m := *seen.meta
-		m.retirement = retirement{Retired: true}
-		if _, err := s.putMeta(ctx, seen, &m, nil); err != nil { // the next attempt sees that
+		if err := s.putRetirement(ctx, seen, retirement{Retired: true}); err != nil {
 			return err
 		}
 	}

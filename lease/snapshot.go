@@ -51,6 +51,11 @@ func (s *Space) read(ctx context.Context, r record) (*snapshot, error) {
 	return seen, seen.complete(s)
 }
 
+// guess returns what swap needs of a snapshot of another record, whose value is guessed and not read.
+func (seen *snapshot) guess(r record, value []byte) *snapshot {
+	return &snapshot{record: r, rawMeta: seen.rawMeta, value: value}
+}
+
 // swap puts entries of the space, if meta and the record are still as in before. It returns what is
 // there after that. Of before it reads record, rawMeta and value alone.
 func (s *Space) swap(ctx context.Context, before *snapshot, put ...Entry) (*snapshot, error) {
