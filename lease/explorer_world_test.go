@@ -77,7 +77,7 @@ func (w *world) setServer(off int64) {
 	w.data.clock = func() time.Time { return time.Unix(w.now+off, 0) }
 }
 
-// An event is something that may happen now: the more weight it has, the more often it does.
+// An event is something that may happen now, and how often, beside the weights of the others.
 type event struct {
 	weight int
 	may    bool
