@@ -154,26 +154,33 @@ func (e *Engine) roundTrip(ctx context.Context, args []any) ([]any, error) {
 		pipe.Process(ctx, copies)
 	}
 	_, err = pipe.Exec(ctx)
-	if cluster, ok := e.client.(*redis.ClusterClient); ok && err != nil {
-		cluster.ReloadState(ctx) // in the background: the keys may have moved to another server
-	}
-	if done.Err() == nil && settings.Err() != nil {
-		return nil, notAllowed(settings.Err())
-	}
-	if err != nil { // that of the first command that failed, or there was no connection
-		return nil, explain(err)
-	}
-	if !e.config.TrustSettings {
-		err := checkSettings(settings.Val())
-		if err != nil {
-			return nil, err
+	if err != nil {
+		if cluster, ok := e.client.(*redis.ClusterClient); ok {
+			cluster.ReloadState(ctx) // in the background: the keys may have moved to another server
 		}
+		if done.Err() == nil && settings.Err() != nil {
+			return nil, notAllowed(settings.Err())
+		}
+		return nil, explain(err) // that of the first command that failed, or there was no connection
 	}
-	n := int(copies.Val())
-	if n < e.config.Replicas {
-		return nil, fmt.Errorf("outcome unknown: %d of %d replicas acknowledged within %v: "+
-			"see to the replicas",
-			n, e.config.Replicas, limit)
+	if err := e.checkDurable(settings.Val(), int(copies.Val()), limit); err != nil {
+		return nil, err
 	}
 	return done.Slice()
+}
+
+// checkDurable returns why what the script did may be lost, or nil. copies is how many replicas had it
+// within limit.
+func (e *Engine) checkDurable(settings map[string]string, copies int, limit time.Duration) error {
+	if !e.config.TrustSettings {
+		err := checkSettings(settings)
+		if err != nil {
+			return err
+		}
+	}
+	if copies < e.config.Replicas {
+		return fmt.Errorf("outcome unknown: %d of %d replicas acknowledged within %v: see to the replicas",
+			copies, e.config.Replicas, limit)
+	}
+	return nil
 }
