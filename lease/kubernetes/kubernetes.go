@@ -7,9 +7,9 @@
 //
 // In a pod the engine acts as the pod's service account. Elsewhere, or with the parameter
 // kubeconfig, it acts as the current context of a kubeconfig file: the one that the parameter
-// names, or KUBECONFIG, or ~/.kube/config. The user of that context needs a token or a client
-// certificate: programs that fetch credentials are not run. Account or user must be allowed to get
-// and update this one ConfigMap, and for Prepare to create it.
+// names, or KUBECONFIG, which may name one, or ~/.kube/config. The user of that context needs a token
+// or a client certificate: programs that fetch credentials are not run, and "as" is refused. Account
+// or user must be allowed to get and update this one ConfigMap, and for Prepare to create it.
 //
 // # ConfigMap
 //
