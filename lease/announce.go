@@ -81,11 +81,7 @@ func (mv *move) putAnnouncement(ctx context.Context, old *meta, there *snapshot)
 		Predecessor: old.UID,
 		Abandoned:   there.abandoned(),
 	}
-	value, err := m.encode()
-	if err != nil {
-		return nil, err
-	}
-	after, err := mv.to.swap(ctx, there, Entry{metaEntry, value})
+	after, err := mv.to.swapMeta(ctx, there, m, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -91,11 +91,7 @@ func (s *Space) mark(ctx context.Context, seen *snapshot, why string) (marked bo
 // as nothing is learned from it, this handle goes on to see the loss.
 func (s *Space) putMark(ctx context.Context, seen *snapshot, m *meta) (done bool, err error) {
 	m.Term = cryptorand.Text()
-	value, err := m.encode()
-	if err != nil {
-		return false, err
-	}
-	after, err := s.swap(ctx, seen, Entry{metaEntry, value})
+	after, err := s.swapMeta(ctx, seen, m, nil)
 	if err != nil {
 		return false, err
 	}

@@ -119,7 +119,7 @@ func (m *meta) succeeds(old *meta) bool {
 }
 
 // occupied returns the error for another space at the new place. If the old one was retired for a space
-// that this one has kept from being made, the old one can be moved again.
+// that is never made because of it, the old one is retired without a successor, to be moved again.
 func (mv *move) occupied(ctx context.Context, old, there *meta) error {
 	if there.UID == old.UID { // perhaps by another address
 		return fmt.Errorf("%w: %s and %s are the same space, or one is a copy of the other: take another name or store",
@@ -127,7 +127,7 @@ func (mv *move) occupied(ctx context.Context, old, there *meta) error {
 	}
 	again := ""
 	if slices.Contains(there.Abandoned, old.Successor) {
-		if err := mv.old.forgetSuccessor(ctx, old.Successor); err != nil {
+		if _, err := mv.old.retire(ctx, retirement{Retired: true}, there.Abandoned); err != nil {
 			return err
 		}
 		again = ", which can be moved again"

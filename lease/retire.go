@@ -21,8 +21,8 @@ func (s *Space) Retire(ctx context.Context) error {
 	return err
 }
 
-// retire puts a retirement, and returns a snapshot in which it is there. One for another successor is
-// replaced if that was abandoned.
+// retire puts a retirement, and returns a snapshot in which it is there. One for an abandoned space is
+// replaced, also by one without a successor.
 func (s *Space) retire(ctx context.Context, as retirement, abandoned []string) (*snapshot, error) {
 	attempts := s.attempts(leasesRecord)
 	for {
@@ -35,13 +35,14 @@ func (s *Space) retire(ctx context.Context, as retirement, abandoned []string) (
 		}
 		loss := seen.loss()
 		found := seen.meta.retirement
+		isReplaced := slices.Contains(abandoned, found.Successor)
 		switch {
 		case loss != "":
 			err = s.noteLoss(ctx, seen, loss)
-		case found.Retired && (as.Successor == "" || as.Successor == found.Successor):
+		case found.Retired && !isReplaced && (as.Successor == "" || as.Successor == found.Successor):
 			s.rememberRetired(found)
 			return seen, nil
-		case found.Successor != "" && !slices.Contains(abandoned, found.Successor):
+		case found.Successor != "" && !isReplaced:
 			return nil, s.moveError(seen.meta)
 		default:
 			err = s.putRetirement(ctx, seen, as)
@@ -61,25 +62,6 @@ func (s *Space) putRetirement(ctx context.Context, seen *snapshot, as retirement
 	}
 	_, err := s.putMeta(ctx, seen, &m, nil)
 	return err
-}
-
-// forgetSuccessor takes the successor from a space that is retired for one that was abandoned. The space
-// stays retired.
-func (s *Space) forgetSuccessor(ctx context.Context, uid string) error {
-	attempts := s.attempts(leasesRecord)
-	for {
-		seen, err := attempts.next(ctx)
-		if err != nil {
-			return err
-		}
-		isFor := seen.meta != nil && seen.meta.Retired && seen.meta.Successor == uid
-		if !isFor {
-			return nil
-		}
-		if err := s.putRetirement(ctx, seen, retirement{Retired: true}); err != nil {
-			return err
-		}
-	}
 }
 
 // retiredError is the error for one who would use a retired space.

@@ -93,19 +93,11 @@ func withPut(entries, put []Entry) []Entry {
 	return after
 }
 
-// putMeta replaces meta, and the taken nodes unless they are nil, if meta and the record are still
-// those of seen. It is not done if another process was faster, or if the swap took effect on another
-// copy of the data: m is not of that, so the next answer shows a loss.
+// putMeta replaces meta, and the taken nodes unless they are nil, as swapMeta does. It is not done if
+// another process was faster, or if the swap took effect on another copy of the data: m is not of that,
+// so the next answer shows a loss.
 func (s *Space) putMeta(ctx context.Context, seen *snapshot, m *meta, nodes []byte) (done bool, err error) {
-	value, err := m.encode()
-	if err != nil {
-		return false, err
-	}
-	put := []Entry{{metaEntry, value}}
-	if nodes != nil {
-		put = append(put, Entry{leasesRecord.name, nodes})
-	}
-	after, err := s.swap(ctx, seen, put...)
+	after, err := s.swapMeta(ctx, seen, m, nodes)
 	if err != nil {
 		return false, err
 	}
@@ -117,6 +109,20 @@ func (s *Space) putMeta(ctx context.Context, seen *snapshot, m *meta, nodes []by
 	}
 	s.learn(after)
 	return true, nil
+}
+
+// swapMeta puts meta, and the taken nodes unless they are nil, if meta and the record are still those
+// of seen.
+func (s *Space) swapMeta(ctx context.Context, seen *snapshot, m *meta, nodes []byte) (*snapshot, error) {
+	value, err := m.encode()
+	if err != nil {
+		return nil, err
+	}
+	put := []Entry{{metaEntry, value}}
+	if nodes != nil {
+		put = append(put, Entry{leasesRecord.name, nodes})
+	}
+	return s.swap(ctx, seen, put...)
 }
 
 // newSnapshot begins a snapshot before the call: with the time, and with what is known by then.

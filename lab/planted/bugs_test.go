@@ -48,8 +48,8 @@ var bugs = []bug{
 		"return true",
 	},
 	{"a mark that another one can't be told from", "lease/loss.go", "^TestLateFloor$", 0,
-		"	m.Term = cryptorand.Text()\n	value, err",
-		"	value, err",
+		"	m.Term = cryptorand.Text()\n	after, err",
+		"	after, err",
 	},
 
 	// What shows a loss.
@@ -240,8 +240,8 @@ var bugs = []bug{
 		"	// ",
 	},
 	{"a space retired for two others", "lease/retire.go", chains, 1000,
-		`case found.Successor != "" && !slices.Contains(abandoned, found.Successor):`,
-		`case found.Successor == "?" && !slices.Contains(abandoned, found.Successor):`,
+		`case found.Successor != "" && !isReplaced:`,
+		`case found.Successor == "?" && !isReplaced:`,
 	},
 	{"a mark for another space", "lease/snapshot.go", "^TestAnotherSpace$", 0,
 		"if before.Retired && before.UID != m.UID {",
