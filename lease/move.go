@@ -82,7 +82,7 @@ func (mv *move) look(ctx context.Context) (old, there *snapshot, err error) {
 	if err := mv.to.engine.Prepare(ctx); err != nil {
 		return nil, nil, mv.to.storeError("prepare", err)
 	}
-	old, err = mv.old.readExisting(ctx)
+	old, err = mv.old.readExisting(ctx) // before the new place, as another process may be moving it too
 	if err != nil {
 		return nil, nil, err
 	}

@@ -38,24 +38,21 @@ func (e *Engine) untilDone(ctx context.Context, operation string, args []any) (l
 	if e.closed.Load() {
 		return lease.Answer{}, swap.Unmade(fs.ErrClosed)
 	}
-	type result struct {
-		answer lease.Answer
-		err    error
-	}
-	done := make(chan result, 1)
+	var a lease.Answer
+	var err error
+	done := make(chan struct{})
 	go func() {
-		a, err := e.evaluate(ctx, operation, args)
-		done <- result{a, err}
+		defer close(done)
+		a, err = e.evaluate(ctx, operation, args)
 	}()
 	select {
 	case <-ctx.Done():
 		return lease.Answer{}, ctx.Err()
-	case r := <-done:
-		if r.err != nil {
-			// If ctx has ended the outcome counts as unknown, whatever the error says.
-			return lease.Answer{}, cmp.Or(swap.Ended(ctx), r.err)
+	case <-done:
+		if err != nil { // if ctx has ended the outcome counts as unknown, whatever the error says
+			err = cmp.Or(swap.Ended(ctx), err)
 		}
-		return r.answer, nil
+		return a, err
 	}
 }
 

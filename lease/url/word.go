@@ -32,15 +32,11 @@ func passwordsIn(word string) (found []wordPassword) {
 // lastTwo returns the last two characters of what is before a password, or the last one alone if
 // the other one may be quoted.
 func lastTwo(before string) string {
-	one := before[len(before)-1:]
-	if len(before) < 2 {
-		return one
+	two := before[max(len(before)-2, 0):]
+	if strconv.QuoteToASCII(two) == `"`+two+`"` {
+		return two
 	}
-	two := before[len(before)-2:]
-	if strconv.QuoteToASCII(two) != `"`+two+`"` {
-		return one
-	}
-	return two
+	return before[len(before)-1:]
 }
 
 // coverBeginnings masks in text the first characters of the password wherever they follow what is
