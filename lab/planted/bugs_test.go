@@ -90,11 +90,11 @@ var bugs = []bug{
 		"return newFloor > 0 && nodes != nil",
 	},
 	{"a floor that is lower than the one before", "lease/detect.go", "^TestLowerFloor$", 0,
-		" || m.Floor < before.Floor {",
+		" || m.Floor < known.Floor {",
 		" {",
 	},
 	{"another space that is older", "lease/detect.go", losses, 2000,
-		"m.Losses <= before.Losses || ",
+		"m.Losses <= known.Losses || ",
 		"",
 	},
 

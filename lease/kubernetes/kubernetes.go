@@ -62,7 +62,7 @@ func (e *Engine) Close() error {
 func Connect(_ context.Context, url string) (*Engine, error) {
 	namespace, name, kubeconfig, err := parse(url)
 	if err != nil {
-		return nil, fmt.Errorf("kubernetes: URL: %w", err)
+		return nil, storeurl.Wrong("kubernetes", err)
 	}
 	a, err := findAccess(kubeconfig)
 	if err != nil {
@@ -82,10 +82,7 @@ const most = 3 << 18
 // Check finds what is wrong with a URL, as Connect does. It reads no file, and connects to nothing.
 func Check(url string) error {
 	_, _, _, err := parse(url)
-	if err != nil {
-		return fmt.Errorf("kubernetes: URL: %w", err)
-	}
-	return nil
+	return storeurl.Wrong("kubernetes", err)
 }
 
 // form allows names of any length, and parse checks the length: counted repetitions would take a

@@ -171,8 +171,5 @@ func (e *Engine) explain(ctx context.Context, what string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) || strings.Contains(err.Error(), "no such table: randflake_") {
 		meaning = lease.ErrNoSpace
 	}
-	if meaning != nil && !errors.Is(err, meaning) {
-		err = fmt.Errorf("%w: %w", meaning, err)
-	}
-	return fmt.Errorf("sqlite: %s: %s: %w", what, e, err)
+	return fmt.Errorf("sqlite: %s: %s: %w", what, e, swap.Explain(err, meaning))
 }

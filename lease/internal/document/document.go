@@ -333,11 +333,7 @@ func (e *Engine) explain(ctx context.Context, what string, err error) error {
 	if err == nil {
 		return nil
 	}
-	ended := swap.Ended(ctx)
-	if ended != nil && !errors.Is(err, ended) {
-		err = fmt.Errorf("%w: %w", ended, err)
-	}
-	return fmt.Errorf("%s: %s: %w", e, what, err)
+	return fmt.Errorf("%s: %s: %w", e, what, swap.Explain(err, swap.Ended(ctx)))
 }
 
 // answer has copies of the values, because a snapshot must not change.
