@@ -56,8 +56,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"sync/atomic"
 
 	"github.com/randflake/randflake/lease"
@@ -124,14 +122,7 @@ func (e *Engine) List(ctx context.Context, prefix, after string, limit int) ([]l
 	if err != nil {
 		return nil, err
 	}
-	var names []string
-	for name := range s.Entries {
-		if strings.HasPrefix(name, prefix) && name > after {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return s.entries(names[:min(limit, len(names))]), nil
+	return s.entries(swap.List(s.Entries, prefix, after, limit)), nil
 }
 
 // Swap implements [lease.Engine]. It changes nothing before it renames the new file: errors of the

@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -112,13 +111,7 @@ func (e *Engine) List(ctx context.Context, prefix, after string, limit int) ([]l
 	if err != nil {
 		return nil, err
 	}
-	var names []string
-	for _, name := range slices.Sorted(maps.Keys(v.content.Entries)) {
-		if strings.HasPrefix(name, prefix) && name > after {
-			names = append(names, name)
-		}
-	}
-	return v.answer(names[:min(limit, len(names))]).Entries, nil
+	return v.answer(swap.List(v.content.Entries, prefix, after, limit)).Entries, nil
 }
 
 // Swap implements [lease.Engine]. It compares with what was seen last. If that or the document

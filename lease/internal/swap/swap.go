@@ -4,8 +4,10 @@ package swap
 import (
 	"bytes"
 	"context"
+	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/randflake/randflake/lease"
@@ -39,6 +41,15 @@ func Matches(entries, expect []lease.Entry) bool {
 	return slices.EqualFunc(entries, expect, func(a, b lease.Entry) bool {
 		return a.Name == b.Name && bytes.Equal(a.Value, b.Value) && (a.Value == nil) == (b.Value == nil)
 	})
+}
+
+// List returns the names of the first limit entries whose names begin with prefix and come after the name
+// after.
+func List(entries map[string][]byte, prefix, after string, limit int) []string {
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(entries)), func(name string) bool {
+		return !strings.HasPrefix(name, prefix) || name <= after
+	})
+	return names[:min(limit, len(names))]
 }
 
 // Names returns the names of entries.
