@@ -188,12 +188,10 @@ func (e *Engine) Prepare(ctx context.Context) error {
 // makeDir makes the directory and the file to lock, unless they are there.
 func (e *Engine) makeDir() error {
 	err := os.Mkdir(e.dir, 0o700)
-	switch {
-	case err == nil:
-		if err := localfile.SyncDir(filepath.Dir(e.dir)); err != nil {
-			return err
-		}
-	case !errors.Is(err, fs.ErrExist):
+	if err == nil {
+		err = localfile.SyncDir(filepath.Dir(e.dir))
+	}
+	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	lock, err := os.OpenFile(e.path(lockName), os.O_RDWR|os.O_CREATE, 0o600)
