@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/randflake/randflake/lease/internal/backoff"
 	"github.com/randflake/randflake/lease/internal/taken"
 )
 
@@ -129,7 +130,7 @@ func newSpace(engine Engine, config Config) (*Space, error) {
 		engine:    engine,
 		name:      cmp.Or(config.Name, "default"),
 		now:       config.Clock,
-		sleep:     sleep,
+		sleep:     backoff.Sleep,
 		mostSteps: taken.MaxSteps,
 		known:     known{values: map[string][]byte{}},
 	}

@@ -41,6 +41,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/lease/internal/backoff"
 	"github.com/randflake/randflake/lease/internal/document"
 	"github.com/randflake/randflake/lease/internal/storeurl"
 	"github.com/randflake/randflake/lease/internal/swap"
@@ -200,12 +201,7 @@ func configMapIn(response *http.Response, content []byte) (document.Document, er
 // wait waits for as many seconds as the text says, at least one.
 func wait(ctx context.Context, seconds string) error {
 	n, _ := strconv.ParseUint(seconds, 10, 16)
-	select {
-	case <-time.After(time.Duration(max(n, 1)) * time.Second):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return backoff.Sleep(ctx, time.Duration(max(n, 1))*time.Second)
 }
 
 // String says where the ConfigMap is.

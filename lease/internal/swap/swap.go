@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/lease/internal/backoff"
 )
 
 // Retry makes a swap that does nothing while another one is under way, until it takes effect or an
@@ -28,12 +29,7 @@ func Retry(ctx context.Context, expect []lease.Entry, swap func() (lease.Answer,
 // Pause waits for a random time, so that those who were in each other's way come one after the
 // other. It returns the context's error if that ends before.
 func Pause(ctx context.Context, most time.Duration) error {
-	select {
-	case <-time.After(rand.N(most)):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return backoff.Sleep(ctx, rand.N(most))
 }
 
 // Matches reports whether entries are as expected.
