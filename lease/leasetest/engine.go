@@ -195,7 +195,8 @@ func checkCalls(w *engineBed) {
 		limit := 1 + rng.IntN(40)
 		listed, err := engine.List(w.Context(), prefix, after, limit)
 		if want := model.list(prefix, after, limit); err != nil || !swap.Matches(listed, want) {
-			w.Fatalf("List of %d that begin with %q, after %q: %s, %v, want %s", limit, prefix, after, show(listed), err, show(want))
+			w.Fatalf("List of %d that begin with %q, after %q: %s, %v, want %s",
+				limit, prefix, after, show(listed), err, show(want))
 		}
 	}
 }
@@ -204,11 +205,12 @@ func checkCalls(w *engineBed) {
 func (w *engineBed) checkEvidence(c Call, got, first lease.Answer, least uint64) {
 	switch {
 	case got.Lineage != first.Lineage || len(got.Lineage) > 200:
-		w.Fatalf("%s: lineage %.300q, first %.300q: want always the same, of 200 bytes at most", c, got.Lineage, first.Lineage)
+		w.Fatalf("%s: lineage %.300q, first %.300q: want one, of 200 bytes at most", c, got.Lineage, first.Lineage)
 	case got.Incarnation != first.Incarnation || len(got.Incarnation) > 200:
-		w.Fatalf("%s: incarnation %.300q, first %.300q: want always the same, of 200 bytes at most", c, got.Incarnation, first.Incarnation)
+		w.Fatalf("%s: incarnation %.300q, first %.300q: want one, of 200 bytes at most", c, got.Incarnation, first.Incarnation)
 	case got.Doubt != "" && got.Incarnation == "" || len(got.Doubt) > 400:
-		w.Fatalf("%s: doubt %.500q, incarnation %q: want none where there are no incarnations, and 400 bytes at most", c, got.Doubt, got.Incarnation)
+		w.Fatalf("%s: doubt %.500q, incarnation %q: want none where there are no incarnations, and 400 bytes at most",
+			c, got.Doubt, got.Incarnation)
 	case got.Time.IsZero() != first.Time.IsZero() || !got.Time.IsZero() && time.Since(got.Time).Abs() > time.Hour:
 		w.Fatalf("%s: time %v, first %v: want the present, or always zero", c, got.Time, first.Time)
 	case got.Position < least:
