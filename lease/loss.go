@@ -51,10 +51,10 @@ func (s *Space) noteLoss(ctx context.Context, seen *snapshot, why string) error 
 }
 
 // tryToNote marks the space and sets the floor, or lets another process do one of these. The loss is
-// not noted if the swap of the mark changed nothing, or the mark is lost before the floor is set.
+// not noted if there is no mark in the end, as another process was faster or the mark was lost.
 func (s *Space) tryToNote(ctx context.Context, seen *snapshot, why string) (noted bool, err error) {
 	marked, err := s.mark(ctx, seen, why)
-	if !marked || err != nil {
+	if err != nil {
 		return false, err
 	}
 	before := seen.restoredMeta()
@@ -65,7 +65,7 @@ func (s *Space) tryToNote(ctx context.Context, seen *snapshot, why string) (note
 			return false, err
 		}
 		if !latest.isMarked() { // another process has set the floor, or the mark was lost
-			return latest.meta != nil && latest.meta.Losses > before.Losses, nil
+			return marked && latest.meta != nil && latest.meta.Losses > before.Losses, nil
 		}
 		noted, err = s.setFloor(ctx, latest, why)
 		if noted || err != nil {
