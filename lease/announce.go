@@ -12,22 +12,22 @@ import (
 
 // announce returns the announcement of the new space, which an earlier call may have put. It fails
 // before anything is written if the move is not possible.
-func (mv *move) announce(ctx context.Context, before, seen *snapshot) (*meta, error) {
-	if _, err := before.takenNodes(mv.old); err != nil { // or the move could not end
+func (mv *move) announce(ctx context.Context, old, there *snapshot) (*meta, error) {
+	if _, err := old.takenNodes(mv.old); err != nil { // or the move could not end
 		return nil, err
 	}
-	begun := seen.isMoving() && seen.announced.succeeds(before.meta)
-	if begun && seen.announced.Trust == mv.trust {
-		return seen.announced, nil
+	found := there.announced
+	if there.isMoving() && found.succeeds(old.meta) && found.Trust == mv.trust {
+		return found, nil
 	}
-	successor := before.meta.Successor // "" unless the old space is retired for another one
-	if successor != "" && !slices.Contains(seen.abandoned(), successor) {
-		return nil, mv.old.moveError(before.meta)
+	successor := old.meta.Successor // "" unless the old space is retired for another one
+	if successor != "" && !slices.Contains(there.abandoned(), successor) {
+		return nil, mv.old.moveError(old.meta)
 	}
-	if err := mv.checkOverlap(ctx, before.meta); err != nil {
+	if err := mv.checkOverlap(ctx, old.meta); err != nil {
 		return nil, err
 	}
-	return mv.putAnnouncement(ctx, before.meta, seen)
+	return mv.putAnnouncement(ctx, old.meta, there)
 }
 
 // checkOverlap returns an error if another living space in the new store has one of the old one's
@@ -48,8 +48,7 @@ func (mv *move) checkOverlap(ctx context.Context, old *meta) error {
 		for _, e := range entries {
 			after = e.Name
 			m, err := decodeMeta(e.Value) // an error for all entries but metas
-			isRival := err == nil && m.Check == old.Check && m.UID != old.UID && !m.Retired && !m.Announced
-			if isRival && m.Overlaps(old.Limits) {
+			if err == nil && m.isRival(old) {
 				return fmt.Errorf("%w: the space of %s there has nodes %d to %d of this secret: "+
 					"take another store, or retire that space", ErrExists, e.Name, m.First, m.Last())
 			}
@@ -57,12 +56,18 @@ func (mv *move) checkOverlap(ctx context.Context, old *meta) error {
 	}
 }
 
+// isRival reports whether another space is in use with a node of the old one, for the same secret.
+func (m *meta) isRival(old *meta) bool {
+	inUse := !m.Retired && !m.Announced
+	return inUse && m.UID != old.UID && m.Check == old.Check && m.Overlaps(old.Limits)
+}
+
 // putAnnouncement announces the new space, with a UID of its own.
-func (mv *move) putAnnouncement(ctx context.Context, old *meta, seen *snapshot) (*meta, error) {
-	if err := mv.to.checkTrust(seen, mv.trust); err != nil {
+func (mv *move) putAnnouncement(ctx context.Context, old *meta, there *snapshot) (*meta, error) {
+	if err := mv.to.checkTrust(there, mv.trust); err != nil {
 		return nil, err
 	}
-	if err := seen.clockError(old); err != nil {
+	if err := there.clockError(old); err != nil {
 		return nil, err
 	}
 	m := &meta{
@@ -70,17 +75,13 @@ func (mv *move) putAnnouncement(ctx context.Context, old *meta, seen *snapshot) 
 		Limits:      old.Limits,
 		Check:       old.Check,
 		UID:         cryptorand.Text(),
-		Lineage:     seen.Lineage,
-		Incarnation: seen.Incarnation,
+		Lineage:     there.Lineage,
+		Incarnation: there.Incarnation,
 		Trust:       mv.trust,
 		Predecessor: old.UID,
-		Abandoned:   seen.abandoned(),
+		Abandoned:   there.abandoned(),
 	}
-	value, err := m.encode()
-	if err != nil {
-		return nil, err
-	}
-	after, err := mv.to.swap(ctx, seen, Entry{metaEntry, value})
+	after, err := mv.to.swapMeta(ctx, there, m, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -90,14 +91,14 @@ func (mv *move) putAnnouncement(ctx context.Context, old *meta, seen *snapshot) 
 	return m, nil
 }
 
-// announces reports whether the space of that UID is announced.
-func (seen *snapshot) announces(uid string) bool {
-	return seen.announced != nil && seen.announced.UID == uid
-}
-
 // isMoving reports whether a move that was stopped can still make the announced space.
 func (seen *snapshot) isMoving() bool {
 	return seen.announced != nil && seen.announced.isOf(seen.Answer)
+}
+
+// announces reports whether a move can still make the space of that UID.
+func (seen *snapshot) announces(uid string) bool {
+	return seen.isMoving() && seen.announced.UID == uid
 }
 
 // abandoned returns the UIDs of the spaces that were announced here, and are never made if another

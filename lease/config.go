@@ -42,14 +42,11 @@ const defaultReserve = 1024
 
 // limits returns those of a new space, with defaults for zero values.
 func (c Config) limits() (Limits, error) {
-	l := Limits{
-		First:   c.Limits.First,
-		Nodes:   cmp.Or(c.Limits.Nodes, randflake.MaxNode+1-c.Limits.First),
-		Window:  cmp.Or(c.Limits.Window, time.Minute),
-		Ahead:   cmp.Or(c.Limits.Ahead, 5),
-		MaxSkew: cmp.Or(c.Limits.MaxSkew, time.Minute),
-		Reserve: c.Limits.Reserve,
-	}
+	l := c.Limits
+	l.Nodes = cmp.Or(l.Nodes, randflake.MaxNode+1-l.First)
+	l.Window = cmp.Or(l.Window, time.Minute)
+	l.Ahead = cmp.Or(l.Ahead, 5)
+	l.MaxSkew = cmp.Or(l.MaxSkew, time.Minute)
 	if c.NoReserve && l.Reserve > 0 {
 		return l, fmt.Errorf("%w: a reserve of %d and NoReserve: want one of them", ErrInvalid, l.Reserve)
 	}

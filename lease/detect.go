@@ -54,8 +54,8 @@ func (seen *snapshot) lossWithinTerm() string {
 // floorCovers reports whether another process has noted a loss, with a floor that is not below the
 // one that this handle knows, and above every window that it saw taken.
 func (seen *snapshot) floorCovers() bool {
-	m, before := seen.meta, seen.known.meta
-	if m.Losses <= before.Losses || m.Floor < before.Floor {
+	m, known := seen.meta, seen.known.meta
+	if m.Losses <= known.Losses || m.Floor < known.Floor {
 		return false
 	}
 	nodes, err := taken.Decode(seen.known.leases)

@@ -288,7 +288,7 @@ func (p *process) call(ctx context.Context, c call) (Answer, error) {
 		return Answer{}, errAway
 	case fault == 1 && c.put != nil, fault < 6 && c.put != nil && c.put[0].Name == "s/meta":
 		w.note("(a swap of %d is delayed)", p.name)
-		w.late = append(w.late, c)
+		w.delayed = append(w.delayed, c)
 		return Answer{}, errAway
 	}
 	a := w.do(c)

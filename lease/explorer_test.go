@@ -87,7 +87,7 @@ func (w *world) play(logs bool) string {
 	}
 	for range 120 {
 		if w.wrong == "" {
-			w.move()
+			w.happen()
 		}
 	}
 	if w.wrong == "" {

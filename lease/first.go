@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/lease/internal/backoff"
 )
 
 // firstSpread is within how long processes that wait for the same moment take their first leases.
@@ -56,7 +57,7 @@ func (l *loop) waitToRetry(ctx context.Context, err error, deadline time.Time) e
 	}
 	l.settings.logger.Warn("randflake: waiting for the first lease",
 		"until", wait.Until, "error", err, "space", l.source.String(), "label", l.settings.label)
-	if sleep(ctx, pause+rand.N(firstSpread)) != nil {
+	if backoff.Sleep(ctx, pause+rand.N(firstSpread)) != nil {
 		return err
 	}
 	return nil

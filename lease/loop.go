@@ -11,6 +11,7 @@ import (
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/internal/handover"
 	"github.com/randflake/randflake/internal/vmgen"
+	"github.com/randflake/randflake/lease/internal/backoff"
 	"github.com/randflake/randflake/lease/internal/plan"
 )
 
@@ -129,7 +130,7 @@ func (l *loop) run(ctx context.Context, pause time.Duration) {
 // false once the loop is closed.
 func (l *loop) pauseFor(ctx context.Context, pause time.Duration) bool {
 	deaf := min(pause, wakeDelay)
-	if sleep(ctx, deaf) != nil {
+	if backoff.Sleep(ctx, deaf) != nil {
 		return false
 	}
 	select {
@@ -181,14 +182,4 @@ func (l *loop) backOff(now time.Time) time.Duration {
 // for longestTake.
 func (l *loop) isUrgent() bool {
 	return !l.status.End.IsZero() && l.plan.Left(l.now()) < urgentBelow
-}
-
-// sleep returns the error of ctx if that ends before d is over.
-func sleep(ctx context.Context, d time.Duration) error {
-	select {
-	case <-time.After(d):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

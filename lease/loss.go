@@ -30,70 +30,57 @@ func (s *Space) ReportLoss(ctx context.Context, why string) error {
 		return fmt.Errorf("%w: report a loss: why %.100q: want at most %d bytes", ErrInvalid, why, longestWhy)
 	}
 	attempts := s.attempts(leasesRecord)
-	marked := false
-	losses := 0 // when it was marked
 	for {
 		seen, err := attempts.next(ctx)
 		if err != nil {
 			return err
 		}
-		noted := false
-		switch {
-		case marked && seen.isMarked(): // by this call, or by another one
-			noted, err = s.setFloor(ctx, seen, why)
-		case marked && seen.meta != nil && seen.meta.Losses > losses: // another process has set the floor since
-			noted = true
-		default: // not marked yet, or the mark was lost
-			losses = seen.mergedMeta().Losses
-			marked, err = s.markLoss(ctx, seen, why)
-		}
+		noted, err := s.tryToNote(ctx, seen, why)
 		if noted || err != nil {
 			return err
 		}
 	}
 }
 
-// newFloor returns the floor for a loss that is noted at a time: the first window that no process
-// with a right clock can have taken by then.
-func (l Limits) newFloor(noted time.Time) int64 {
-	return l.WindowOf(noted.Add(l.MaxSkew)) + l.Ahead + 1
-}
-
-// floorExcess returns how far the floor lies beyond what right clocks can have set by now, or 0. The
-// clock of who set it was at most MaxSkew ahead of this one.
-func (m *meta) floorExcess(now time.Time) time.Duration {
-	latest := m.newFloor(now.Add(m.MaxSkew))
-	windows := min(max(m.Floor-latest, 0), math.MaxInt64/int64(m.Window))
-	return m.Window * time.Duration(windows)
-}
-
-// noteLoss sets the floor for a loss that an answer shows, unless another process has done so
-// since. It returns nil also if another process changed the space meanwhile: the next answer says
-// whether the floor is still to be set.
+// noteLoss notes a loss that an answer shows. It returns nil also if another process changed the space
+// meanwhile: the next answer says whether the loss is still to be noted.
 func (s *Space) noteLoss(ctx context.Context, seen *snapshot, why string) error {
 	s.rememberLoss(seen, why)
-
-	if _, err := s.markLoss(ctx, seen, why); err != nil {
-		return err
-	}
-	latest, err := s.read(ctx, leasesRecord)
-	if err != nil {
-		return err
-	}
-	if !latest.isMarked() {
-		return nil // another process has noted a loss
-	}
-	_, err = s.setFloor(ctx, latest, why)
+	_, err := s.tryToNote(ctx, seen, why)
 	return err
 }
 
-// markLoss marks the space as one where a loss is to be noted. If the space is gone, it is made
-// again. It is not marked if another process was faster.
-func (s *Space) markLoss(ctx context.Context, seen *snapshot, why string) (marked bool, err error) {
+// tryToNote marks the space and sets the floor, or lets another process do one of these. The loss is
+// not noted if there is no mark in the end, as another process was faster or the mark was lost.
+func (s *Space) tryToNote(ctx context.Context, seen *snapshot, why string) (noted bool, err error) {
+	marked, err := s.mark(ctx, seen, why)
+	if err != nil {
+		return false, err
+	}
+	before := seen.restoredMeta()
+	attempts := s.attempts(leasesRecord)
+	for {
+		latest, err := attempts.next(ctx)
+		if err != nil {
+			return false, err
+		}
+		if !latest.isMarked() { // another process has set the floor, or the mark was lost
+			return marked && latest.meta != nil && latest.meta.Losses > before.Losses, nil
+		}
+		noted, err = s.setFloor(ctx, latest, why)
+		if noted || err != nil {
+			return noted, err
+		}
+	}
+}
+
+// mark puts a loss mark, unless there is a mark. If the space is gone, it is made again. It is not
+// marked if another process was faster.
+func (s *Space) mark(ctx context.Context, seen *snapshot, why string) (marked bool, err error) {
 	if seen.isMarked() {
 		return true, nil
 	}
-	m := seen.mergedMeta()
+	m := seen.restoredMeta()
 	m.Lineage = lossMark
 	m.Why = why
 	return s.putMark(ctx, seen, m)
@@ -104,11 +91,7 @@ func (s *Space) markLoss(ctx context.Context, seen *snapshot, why string) (marke
 // as nothing is learned from it, this handle goes on to see the loss.
 func (s *Space) putMark(ctx context.Context, seen *snapshot, m *meta) (done bool, err error) {
 	m.Term = cryptorand.Text()
-	value, err := m.encode()
-	if err != nil {
-		return false, err
-	}
-	after, err := s.swap(ctx, seen, Entry{metaEntry, value})
+	after, err := s.swapMeta(ctx, seen, m, nil)
 	if err != nil {
 		return false, err
 	}
@@ -120,7 +103,7 @@ func (seen *snapshot) isMarked() bool { return seen.meta != nil && seen.meta.isM
 // setFloor sets the floor, and chooses a slice of the reserve, if meta and leases are still those of
 // seen, which has the mark. It is not done if another process was faster, or the data was replaced.
 func (s *Space) setFloor(ctx context.Context, seen *snapshot, why string) (done bool, err error) {
-	m := seen.mergedMeta()
+	m := seen.restoredMeta()
 	m.Why = why
 	// With wrong clocks the floor could be too low. Then the mark stays until a process with right
 	// clocks sets the floor.
@@ -145,23 +128,37 @@ func (s *Space) setFloor(ctx context.Context, seen *snapshot, why string) (done 
 	return s.putMeta(ctx, seen, m, leases)
 }
 
-// mergedMeta returns the meta that is there, with what the store may have lost and this handle knows.
+// newFloor returns the floor for a loss that is noted at a time: the first window that no process
+// with a right clock can have taken by then.
+func (l Limits) newFloor(noted time.Time) int64 {
+	return l.WindowOf(noted.Add(l.MaxSkew)) + l.Ahead + 1
+}
+
+// floorExcess returns how far the floor lies beyond what right clocks can have set by now, or 0. The
+// clock of who set it was at most MaxSkew ahead of this one.
+func (m *meta) floorExcess(now time.Time) time.Duration {
+	latest := m.newFloor(now.Add(m.MaxSkew))
+	windows := min(max(m.Floor-latest, 0), math.MaxInt64/int64(m.Window))
+	return m.Window * time.Duration(windows)
+}
+
+// restoredMeta returns the meta that is there, with what the store may have lost and this handle knows.
 // A space that is gone is made again as this handle knew it.
-func (seen *snapshot) mergedMeta() *meta {
-	before := seen.known.meta
-	m := *cmp.Or(seen.meta, before)
+func (seen *snapshot) restoredMeta() *meta {
+	known := seen.known.meta
+	m := *cmp.Or(seen.meta, known)
 	m.Abandoned = slices.Concat(m.Abandoned, seen.abandoned())
 	if !m.Retired {
-		m.retirement = before.retirement
+		m.retirement = known.retirement
 	}
 	// An older copy may have the trust that was taken back since. That stays taken back, unless a
 	// person has just given it anew.
-	mayBeOlder := m.UID == before.UID && m.Losses <= before.Losses && m.Lineage != trustMark
-	if mayBeOlder && !before.Trust {
+	mayBeOlder := m.UID == known.UID && m.Losses <= known.Losses && m.Lineage != trustMark
+	if mayBeOlder && !known.Trust {
 		m.Trust = false
 	}
-	m.Losses = max(m.Losses, before.Losses)
-	m.Begin = max(m.Begin, before.Begin)
-	m.Floor = max(m.Floor, before.Floor)
+	m.Losses = max(m.Losses, known.Losses)
+	m.Begin = max(m.Begin, known.Begin)
+	m.Floor = max(m.Floor, known.Floor)
 	return &m
 }

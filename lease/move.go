@@ -48,25 +48,25 @@ func Move(ctx context.Context, old *Space, engine Engine, config Config) (*Space
 }
 
 func (mv *move) run(ctx context.Context) error {
-	before, seen, err := mv.look(ctx)
+	old, there, err := mv.look(ctx)
 	if err != nil {
 		return err
 	}
-	if seen.meta != nil {
-		return mv.finish(ctx, before.meta, seen.meta)
+	if there.meta != nil {
+		return mv.finish(ctx, old.meta, there.meta)
 	}
-	announced, err := mv.announce(ctx, before, seen)
+	announced, err := mv.announce(ctx, old, there)
 	if err != nil {
 		return err
 	}
 	if err := mv.announceCounters(ctx, announced.UID); err != nil {
 		return err
 	}
-	last, err := mv.old.retire(ctx, mv.retirement(announced.UID), announced.Abandoned)
+	retired, err := mv.old.retire(ctx, mv.retirement(announced.UID), announced.Abandoned)
 	if err != nil {
 		return err
 	}
-	return mv.makeNew(ctx, last, announced)
+	return mv.makeNew(ctx, retired, announced)
 }
 
 // retirement returns that of the old space. uid is the new one's.
@@ -74,26 +74,30 @@ func (mv *move) retirement(uid string) retirement {
 	return retirement{Retired: true, Successor: uid, MovedTo: mv.to.String()}
 }
 
-// look reads the leases of both spaces. It takes ten seconds at most.
-func (mv *move) look(ctx context.Context) (before, seen *snapshot, err error) {
+// look reads the leases of the old space, and what is there at the new place. It takes ten seconds at
+// most.
+func (mv *move) look(ctx context.Context) (old, there *snapshot, err error) {
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
 	if err := mv.to.engine.Prepare(ctx); err != nil {
 		return nil, nil, mv.to.storeError("prepare", err)
 	}
-	before, err = mv.old.readExisting(ctx)
+	old, err = mv.old.readExisting(ctx) // before the new place, as another process may be moving it too
 	if err != nil {
 		return nil, nil, err
 	}
-	seen, err = mv.to.read(ctx, leasesRecord)
-	return before, seen, err
+	there, err = mv.to.read(ctx, leasesRecord)
+	return old, there, err
 }
 
-// finish ends a move that finds a space at the new place, if an earlier call has made it. It retires
-// the old space once more, which a loss of data there may have undone.
-func (mv *move) finish(ctx context.Context, before, there *meta) error {
-	if err := mv.checkMade(ctx, before, there); err != nil {
-		return err
+// finish ends a move that finds a space at the new place. If an earlier call has made it, finish retires
+// the old space once more, as a loss of data there may have undone that.
+func (mv *move) finish(ctx context.Context, old, there *meta) error {
+	switch {
+	case !there.succeeds(old):
+		return mv.occupied(ctx, old, there)
+	case there.Retired:
+		return mv.to.moveError(there)
 	}
 	if _, err := mv.old.retire(ctx, mv.retirement(there.UID), nil); err != nil {
 		return err
@@ -109,57 +113,52 @@ func (mv *move) finish(ctx context.Context, before, there *meta) error {
 	return nil
 }
 
-// checkMade returns an error unless the space at the new place is the one that takes the place of the
-// old one.
-func (mv *move) checkMade(ctx context.Context, before, there *meta) error {
-	switch {
-	case there.succeeds(before) && there.Retired:
-		return mv.to.moveError(there)
-	case there.succeeds(before):
-		return nil
-	case there.UID == before.UID: // perhaps by another address
-		return fmt.Errorf("%w: %s and %s are the same space, or one is a copy of the other: take another name or store",
-			ErrExists, mv.old, mv.to)
-	case slices.Contains(there.Abandoned, before.Successor):
-		if err := mv.old.forgetSuccessor(ctx, before.Successor); err != nil {
-			return err
-		}
-		return fmt.Errorf("%w: %s: it did not take the place of %s, which can be moved again: "+
-			"take another name or store",
-			ErrExists, mv.to, mv.old)
-	}
-	return fmt.Errorf("%w: %s: it did not take the place of %s: take another name or store", ErrExists, mv.to, mv.old)
-}
-
 // succeeds reports whether a space, made or announced, takes the place of the old one.
 func (m *meta) succeeds(old *meta) bool {
 	return m.Predecessor == old.UID && (old.Successor == "" || old.Successor == m.UID)
 }
 
-// makeNew makes the announced space, unless another call has. last is of the retired one. Meta comes
-// last, because nobody can use the space until then. The space is not made if its data were lost after
-// the announcement was found: perhaps it was there already, and used.
-func (mv *move) makeNew(ctx context.Context, last *snapshot, announced *meta) error {
+// occupied returns the error for another space at the new place. If the old one was retired for a space
+// that is never made because of it, the old one is retired without a successor, to be moved again.
+func (mv *move) occupied(ctx context.Context, old, there *meta) error {
+	if there.UID == old.UID { // perhaps by another address
+		return fmt.Errorf("%w: %s and %s are the same space, or one is a copy of the other: take another name or store",
+			ErrExists, mv.old, mv.to)
+	}
+	again := ""
+	if slices.Contains(there.Abandoned, old.Successor) {
+		if _, err := mv.old.retire(ctx, retirement{Retired: true}, there.Abandoned); err != nil {
+			return err
+		}
+		again = ", which can be moved again"
+	}
+	return fmt.Errorf("%w: %s: it did not take the place of %s%s: take another name or store",
+		ErrExists, mv.to, mv.old, again)
+}
+
+// makeNew makes the announced space, unless another call has. Meta comes last, because nobody can use
+// the space until then. The space is not made if its data were lost after the announcement was found:
+// perhaps it was there already, and used.
+func (mv *move) makeNew(ctx context.Context, retired *snapshot, announced *meta) error {
 	seen, err := mv.to.read(ctx, leasesRecord)
 	if err != nil {
 		return err
 	}
-	if seen.meta != nil {
-		if seen.meta.UID != announced.UID {
-			return fmt.Errorf("%w: %s: another process has just made it: try again", ErrExists, mv.to)
-		}
+	switch {
+	case seen.meta != nil && seen.meta.UID != announced.UID:
+		return fmt.Errorf("%w: %s: another process has just made it: try again", ErrExists, mv.to)
+	case seen.meta != nil:
 		mv.to.startFrom(seen.meta)
 		return nil
-	}
-	if !seen.announces(announced.UID) || !announced.isOf(seen.Answer) {
+	case !seen.announces(announced.UID):
 		return fmt.Errorf("%w: %s: data was lost meanwhile, or another move has begun: try again", ErrUnknown, mv.to)
 	}
 
-	m := mv.newMeta(last.meta, seen)
+	m := mv.newMeta(retired.meta, seen)
 	if err := seen.unfit(m); err != nil {
 		return err
 	}
-	nodes, err := last.takenNodes(mv.old)
+	nodes, err := retired.takenNodes(mv.old)
 	if err != nil {
 		return err
 	}
@@ -170,14 +169,11 @@ func (mv *move) makeNew(ctx context.Context, last *snapshot, announced *meta) er
 		return err
 	}
 	done, err := mv.to.putMeta(ctx, seen, m, nodes.Encode())
-	if err != nil {
-		return err
-	}
-	if !done {
-		return fmt.Errorf("%w: %s: another process was faster, or its data was lost meanwhile: try again",
+	if err == nil && !done {
+		err = fmt.Errorf("%w: %s: another process was faster, or its data was lost meanwhile: try again",
 			ErrExists, mv.to)
 	}
-	return nil
+	return err
 }
 
 // newMeta returns the meta of the announced space, which takes the place of the retired one. What is

@@ -22,7 +22,7 @@ func (mv *move) announceCounters(ctx context.Context, uid string) error {
 		if err != nil {
 			return err
 		}
-		absent := &snapshot{record: counterRecord(c.Name), rawMeta: seen.rawMeta}
+		absent := seen.guess(counterRecord(c.Name), nil)
 		_, err = mv.to.swap(ctx, absent, Entry{absent.record.name, value})
 		return err // whether swapped or not: an earlier call may have put one, and copyCounter replaces that
 	})
@@ -48,7 +48,7 @@ func (mv *move) copyCounter(ctx context.Context, c Counter, seen *snapshot) erro
 		return err
 	}
 	attempts := mv.to.attempts(counterRecord(c.Name))
-	attempts.latest = &snapshot{record: attempts.record, rawMeta: seen.rawMeta, value: waiting}
+	attempts.latest = seen.guess(attempts.record, waiting)
 	for {
 		there, err := attempts.next(ctx)
 		if err != nil {

@@ -21,8 +21,8 @@ func (s *Space) Retire(ctx context.Context) error {
 	return err
 }
 
-// retire puts a retirement, and returns a snapshot in which it is there. One for another successor is
-// replaced if that was abandoned.
+// retire puts a retirement, and returns a snapshot in which it is there. One for an abandoned space is
+// replaced, also by one without a successor.
 func (s *Space) retire(ctx context.Context, as retirement, abandoned []string) (*snapshot, error) {
 	attempts := s.attempts(leasesRecord)
 	for {
@@ -33,19 +33,19 @@ func (s *Space) retire(ctx context.Context, as retirement, abandoned []string) (
 		if seen.meta == nil {
 			return nil, fmt.Errorf("%w: %s", ErrNoSpace, s)
 		}
-		m := *seen.meta
 		loss := seen.loss()
+		found := seen.meta.retirement
+		isReplaced := slices.Contains(abandoned, found.Successor)
 		switch {
 		case loss != "":
 			err = s.noteLoss(ctx, seen, loss)
-		case m.Retired && (as.Successor == "" || as.Successor == m.Successor):
-			s.rememberRetired(m.retirement)
+		case found.Retired && !isReplaced && (as.Successor == "" || as.Successor == found.Successor):
+			s.rememberRetired(found)
 			return seen, nil
-		case m.Successor != "" && !slices.Contains(abandoned, m.Successor):
-			return nil, s.moveError(&m)
+		case found.Successor != "" && !isReplaced:
+			return nil, s.moveError(seen.meta)
 		default:
-			m.retirement = as
-			err = s.putRetired(ctx, seen, &m) // the next attempt sees that
+			err = s.putRetirement(ctx, seen, as)
 		}
 		if err != nil {
 			return nil, err
@@ -53,33 +53,15 @@ func (s *Space) retire(ctx context.Context, as retirement, abandoned []string) (
 	}
 }
 
-func (s *Space) putRetired(ctx context.Context, seen *snapshot, m *meta) error {
-	if err := seen.unfit(m); err != nil {
+// putRetirement puts a retirement, unless another process is faster: the next attempt sees what is there.
+func (s *Space) putRetirement(ctx context.Context, seen *snapshot, as retirement) error {
+	m := *seen.meta
+	m.retirement = as
+	if err := seen.unfit(&m); err != nil {
 		return err
 	}
-	_, err := s.putMeta(ctx, seen, m, nil)
+	_, err := s.putMeta(ctx, seen, &m, nil)
 	return err
-}
-
-// forgetSuccessor makes a space that is retired for one that was abandoned a retired one without a
-// successor.
-func (s *Space) forgetSuccessor(ctx context.Context, uid string) error {
-	attempts := s.attempts(leasesRecord)
-	for {
-		seen, err := attempts.next(ctx)
-		if err != nil {
-			return err
-		}
-		unchanged := seen.meta != nil && seen.meta.Retired && seen.meta.Successor == uid
-		if !unchanged {
-			return nil
-		}
-		m := *seen.meta
-		m.retirement = retirement{Retired: true}
-		if _, err := s.putMeta(ctx, seen, &m, nil); err != nil { // the next attempt sees that
-			return err
-		}
-	}
 }
 
 // retiredError is the error for one who would use a retired space.

@@ -51,6 +51,11 @@ func (s *Space) read(ctx context.Context, r record) (*snapshot, error) {
 	return seen, seen.complete(s)
 }
 
+// guess returns what swap needs of a snapshot of another record, whose value is guessed and not read.
+func (seen *snapshot) guess(r record, value []byte) *snapshot {
+	return &snapshot{record: r, rawMeta: seen.rawMeta, value: value}
+}
+
 // swap puts entries of the space, if meta and the record are still as in before. It returns what is
 // there after that. Of before it reads record, rawMeta and value alone.
 func (s *Space) swap(ctx context.Context, before *snapshot, put ...Entry) (*snapshot, error) {
@@ -88,19 +93,11 @@ func withPut(entries, put []Entry) []Entry {
 	return after
 }
 
-// putMeta replaces meta, and the taken nodes unless they are nil, if meta and the record are still
-// those of seen. It is not done if another process was faster, or if the swap took effect on another
-// copy of the data: m is not of that, so the next answer shows a loss.
+// putMeta replaces meta, and the taken nodes unless they are nil, as swapMeta does. It is not done if
+// another process was faster, or if the swap took effect on another copy of the data: m is not of that,
+// so the next answer shows a loss.
 func (s *Space) putMeta(ctx context.Context, seen *snapshot, m *meta, nodes []byte) (done bool, err error) {
-	value, err := m.encode()
-	if err != nil {
-		return false, err
-	}
-	put := []Entry{{metaEntry, value}}
-	if nodes != nil {
-		put = append(put, Entry{leasesRecord.name, nodes})
-	}
-	after, err := s.swap(ctx, seen, put...)
+	after, err := s.swapMeta(ctx, seen, m, nodes)
 	if err != nil {
 		return false, err
 	}
@@ -112,6 +109,20 @@ func (s *Space) putMeta(ctx context.Context, seen *snapshot, m *meta, nodes []by
 	}
 	s.learn(after)
 	return true, nil
+}
+
+// swapMeta puts meta, and the taken nodes unless they are nil, if meta and the record are still those
+// of seen.
+func (s *Space) swapMeta(ctx context.Context, seen *snapshot, m *meta, nodes []byte) (*snapshot, error) {
+	value, err := m.encode()
+	if err != nil {
+		return nil, err
+	}
+	put := []Entry{{metaEntry, value}}
+	if nodes != nil {
+		put = append(put, Entry{leasesRecord.name, nodes})
+	}
+	return s.swap(ctx, seen, put...)
 }
 
 // newSnapshot begins a snapshot before the call: with the time, and with what is known by then.

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/randflake/randflake/lease/internal/backoff"
 	"github.com/randflake/randflake/lease/internal/taken"
 )
 
@@ -84,40 +85,44 @@ func Create(ctx context.Context, engine Engine, config Config) (*Space, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := engine.Prepare(ctx); err != nil {
-		return nil, s.storeError("prepare", err)
+	if err := s.create(ctx, limits, config); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *Space) create(ctx context.Context, limits Limits, config Config) error {
+	if err := s.engine.Prepare(ctx); err != nil {
+		return s.storeError("prepare", err)
 	}
 	seen, err := s.read(ctx, leasesRecord)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if seen.meta != nil {
-		return nil, fmt.Errorf("%w: %s: a space is never replaced: open it, or take another name", ErrExists, s)
+		return fmt.Errorf("%w: %s: a space is never replaced: open it, or take another name", ErrExists, s)
 	}
 	if err := s.checkTrust(seen, config.Trust); err != nil {
-		return nil, err
+		return err
 	}
 	m := newMeta(seen, limits, config)
 	if seen.isMoving() && m.mayShareIDs(seen.announced) { // both spaces could become the one for these IDs
-		return nil, fmt.Errorf("%w: %s: a move to it has not ended: call that again, or take another name",
+		return fmt.Errorf("%w: %s: a move to it has not ended: call that again, or take another name",
 			ErrExists, s)
 	}
 	if err := seen.clockError(m); err != nil {
-		return nil, err
+		return err
 	}
 	nodes, err := seen.takenNodes(s)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	done, err := s.putMeta(ctx, seen, m, nodes.Encode()) // both, so that no take adds an entry
-	if err != nil {
-		return nil, err
-	}
-	if !done {
-		return nil, fmt.Errorf("%w: %s: another process was faster, or the data was replaced meanwhile: "+
+	if err == nil && !done {
+		err = fmt.Errorf("%w: %s: another process was faster, or the data was replaced meanwhile: "+
 			"open it, or try again", ErrExists, s)
 	}
-	return s, nil
+	return err
 }
 
 func newSpace(engine Engine, config Config) (*Space, error) {
@@ -125,7 +130,7 @@ func newSpace(engine Engine, config Config) (*Space, error) {
 		engine:    engine,
 		name:      cmp.Or(config.Name, "default"),
 		now:       config.Clock,
-		sleep:     sleep,
+		sleep:     backoff.Sleep,
 		mostSteps: taken.MaxSteps,
 		known:     known{values: map[string][]byte{}},
 	}

@@ -45,7 +45,7 @@ func (s *Space) markTrust(ctx context.Context, seen *snapshot, trust bool) error
 	if err := s.checkTrust(seen, trust); err != nil {
 		return err
 	}
-	m := seen.mergedMeta()
+	m := seen.restoredMeta()
 	m.Lineage = trustMark
 	m.Trust = trust
 	m.Why = "its trust was taken back"

@@ -148,14 +148,23 @@ func (tx Tx) Peek(ctx context.Context, name string) (Info, error) {
 	if err := checkName(name); err != nil {
 		return Info{}, err
 	}
-	page, err := tx.in.list(ctx, name, "", 1)
+	r, exists, err := find(ctx, tx.in, name)
 	switch {
 	case err != nil:
 		return Info{}, fmt.Errorf("gapless: peek at %q: %w", name, err)
-	case len(page) == 0 || page[0].Name != name:
+	case !exists:
 		return Info{}, fmt.Errorf("%w: %q", ErrNoCounter, name)
 	}
-	return page[0].info(), nil
+	return r.info(), nil
+}
+
+// find returns the counter of that name, if it exists. It locks nothing.
+func find(ctx context.Context, in transaction, name string) (found row, exists bool, err error) {
+	page, err := in.list(ctx, name, "", 1) // names that begin with this one come after it
+	if err != nil || len(page) == 0 || page[0].Name != name {
+		return row{}, false, err
+	}
+	return page[0], true, nil
 }
 
 // List returns all counters whose names begin with prefix, sorted by name. It reads pages of a

@@ -63,8 +63,8 @@ func (m mysql) create(ctx context.Context, name string, taken, last int64) (made
 func (m mysql) takeOrCreate(
 	ctx context.Context, name string, first, last int64,
 ) (taken, end sql.NullInt64, err error) {
-	page, err := m.list(ctx, name, "", 1)
-	if err == nil && (len(page) == 0 || page[0].Name != name) {
+	_, exists, err := find(ctx, m, name)
+	if err == nil && !exists {
 		_, err = m.create(ctx, name, first-1, last)
 	}
 	if err != nil {
@@ -73,36 +73,42 @@ func (m mysql) takeOrCreate(
 	return m.take(ctx, name, 1)
 }
 
-// take tries again if the counter was created after the UPDATE found none. Only MariaDB runs the
-// text in /*M! */.
 func (m mysql) take(ctx context.Context, name string, n int64) (taken, last sql.NullInt64, err error) {
 	defer m.rollBack(&err)
 	for {
-		result, err := m.tx.ExecContext(ctx, fmt.Sprintf(`UPDATE randflake_gapless
-			SET taken = LAST_INSERT_ID(taken + %[2]d)
-			WHERE name = '%[1]s' AND taken <= last - %[2]d /*M! AND @@in_transaction */`, name, n))
-		if err != nil {
-			return taken, last, err
-		}
-		rows, err := result.RowsAffected()
-		if rows == 1 {
-			taken.Int64, err = result.LastInsertId()
-			taken.Valid = err == nil
-		}
-		if rows == 1 || err != nil {
+		taken, err = m.raise(ctx, name, n)
+		if taken.Valid || err != nil {
 			return taken, last, err
 		}
 		var room bool
 		room, last, err = m.look(ctx, name, n)
-		if err != nil || !room { // otherwise the counter was created just now
+		if !room || err != nil {
 			return taken, last, err
 		}
+		// There is room, so the counter was created just now.
 	}
 }
 
-// look returns whether there is a counter with n numbers left, and the counter's last number if
-// there is a counter. It reads the newest row, as UPDATE does, instead of the transaction's
-// snapshot.
+// raise adds n to the newest number of a counter, and returns the sum, or NULL if there is no counter
+// with n numbers left. Only MariaDB runs the text in /*M! */.
+func (m mysql) raise(ctx context.Context, name string, n int64) (taken sql.NullInt64, err error) {
+	result, err := m.tx.ExecContext(ctx, fmt.Sprintf(`UPDATE randflake_gapless
+		SET taken = LAST_INSERT_ID(taken + %[2]d)
+		WHERE name = '%[1]s' AND taken <= last - %[2]d /*M! AND @@in_transaction */`, name, n))
+	if err != nil {
+		return taken, err
+	}
+	rows, err := result.RowsAffected()
+	if rows == 0 || err != nil {
+		return taken, err
+	}
+	taken.Int64, err = result.LastInsertId()
+	taken.Valid = err == nil
+	return taken, err
+}
+
+// look returns whether a counter has n numbers left, and its last number if there is one. It reads the
+// newest row, as UPDATE does, and not that of the transaction's snapshot.
 func (m mysql) look(ctx context.Context, name string, n int64) (room bool, last sql.NullInt64, err error) {
 	var within bool
 	text := fmt.Sprintf(`SELECT taken <= last - %d, last, 1 /*M! AND @@in_transaction */

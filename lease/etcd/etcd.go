@@ -43,7 +43,6 @@ package etcd
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"sync/atomic"
@@ -210,9 +209,5 @@ func (e *Engine) String() string {
 
 // failed adds to an error what was tried, where, and that the context has ended.
 func (e *Engine) failed(ctx context.Context, what string, err error) error {
-	ended := swap.Ended(ctx)
-	if ended != nil && !errors.Is(err, ended) {
-		err = fmt.Errorf("%w: %w", ended, err)
-	}
-	return fmt.Errorf("etcd: %s: %s: %w", what, e, err)
+	return fmt.Errorf("etcd: %s: %s: %w", what, e, swap.Explain(err, swap.Ended(ctx)))
 }

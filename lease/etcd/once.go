@@ -45,11 +45,8 @@ func (s sendOnce) Txn(
 // the space is used up does not say so: the transaction that fills the space is carried out, and
 // gets it too.
 func refused(err error) bool {
-	switch status.Code(err) {
-	case codes.InvalidArgument, codes.PermissionDenied, codes.Unauthenticated:
-		return true
-	}
-	return false
+	refusals := []codes.Code{codes.InvalidArgument, codes.PermissionDenied, codes.Unauthenticated}
+	return slices.Contains(refusals, status.Code(err))
 }
 
 // explain is an interceptor that explains the errors of all requests but transactions: sendOnce

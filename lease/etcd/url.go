@@ -24,7 +24,7 @@ import (
 func Connect(ctx context.Context, url string) (*Engine, error) {
 	config, prefix, err := parse(url)
 	if err != nil {
-		return nil, fmt.Errorf("etcd: URL: %w", err)
+		return nil, storeurl.Wrong("etcd", err)
 	}
 	// The client lives on when ctx is done, but what it does before that must not.
 	life, end := context.WithCancel(context.Background())
@@ -47,10 +47,7 @@ func Connect(ctx context.Context, url string) (*Engine, error) {
 // Check finds what is wrong with a URL, as Connect does. It connects to nothing.
 func Check(url string) error {
 	_, _, err := parse(url)
-	if err != nil {
-		return fmt.Errorf("etcd: URL: %w", err)
-	}
-	return nil
+	return storeurl.Wrong("etcd", err)
 }
 
 // parse splits etcd://user:password@host:port,host:port/?parameter=value. No error shows what may

@@ -56,8 +56,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"sync/atomic"
 
 	"github.com/randflake/randflake/lease"
@@ -124,14 +122,7 @@ func (e *Engine) List(ctx context.Context, prefix, after string, limit int) ([]l
 	if err != nil {
 		return nil, err
 	}
-	var names []string
-	for name := range s.Entries {
-		if strings.HasPrefix(name, prefix) && name > after {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return s.entries(names[:min(limit, len(names))]), nil
+	return s.entries(swap.List(s.Entries, prefix, after, limit)), nil
 }
 
 // Swap implements [lease.Engine]. It changes nothing before it renames the new file: errors of the
@@ -197,12 +188,10 @@ func (e *Engine) Prepare(ctx context.Context) error {
 // makeDir makes the directory and the file to lock, unless they are there.
 func (e *Engine) makeDir() error {
 	err := os.Mkdir(e.dir, 0o700)
-	switch {
-	case err == nil:
-		if err := localfile.SyncDir(filepath.Dir(e.dir)); err != nil {
-			return err
-		}
-	case !errors.Is(err, fs.ErrExist):
+	if err == nil {
+		err = localfile.SyncDir(filepath.Dir(e.dir))
+	}
+	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	lock, err := os.OpenFile(e.path(lockName), os.O_RDWR|os.O_CREATE, 0o600)

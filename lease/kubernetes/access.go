@@ -39,7 +39,13 @@ func findAccess(kubeconfig string) (*access, error) {
 	if host := os.Getenv("KUBERNETES_SERVICE_HOST"); host != "" && kubeconfig == "" {
 		return inPod(serviceAccount, host, os.Getenv("KUBERNETES_SERVICE_PORT"))
 	}
-	kubeconfig = cmp.Or(kubeconfig, os.Getenv("KUBECONFIG"))
+	if kubeconfig == "" {
+		kubeconfig = os.Getenv("KUBECONFIG")
+		if n := len(filepath.SplitList(kubeconfig)); n > 1 {
+			return nil, fmt.Errorf("KUBECONFIG names %d files: want one: "+
+				"kubectl config view --raw --flatten makes one of them", n)
+		}
+	}
 	if kubeconfig == "" {
 		home, err := os.UserHomeDir()
 		if err != nil {
@@ -87,7 +93,8 @@ type named struct {
 		Key         string `yaml:"client-key"`
 		KeyData     string `yaml:"client-key-data"`
 		Exec        any
-		Provider    any `yaml:"auth-provider"`
+		Provider    any    `yaml:"auth-provider"`
+		As          string // another user, as whom to act
 	}
 }
 
@@ -101,8 +108,7 @@ func find(all []named, name string) named {
 	return named{}
 }
 
-// byConfig returns the access of the current context in a kubeconfig file. No error shows a part of
-// the file's secrets.
+// byConfig returns the access of a kubeconfig file. No error shows a part of the file's secrets.
 func byConfig(name string) (*access, error) {
 	content, err := os.ReadFile(name)
 	if err != nil {
@@ -112,48 +118,56 @@ func byConfig(name string) (*access, error) {
 	if yaml.Unmarshal(content, &c) != nil {
 		return nil, fmt.Errorf("%s: want a kubeconfig file", name)
 	}
+	a, err := c.access(filepath.Dir(name))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return a, nil
+}
+
+// access returns the access of the current context. Names of files are relative to dir.
+func (c config) access(dir string) (*access, error) {
 	context := find(c.Contexts, c.Current).Context
 	cluster := find(c.Clusters, context.Cluster).Cluster
 	user := find(c.Users, context.User).User
-	if !storeurl.IsServer(cluster.Server) {
-		return nil, fmt.Errorf("%s: current-context %q: "+
-			"want one that has a cluster with a server, as https://HOST:PORT",
-			name, c.Current)
+	switch {
+	case !storeurl.IsServer(cluster.Server):
+		return nil, fmt.Errorf("current-context %q: want one that has a cluster with a server, as https://HOST:PORT",
+			c.Current)
+	case user.Exec != nil || user.Provider != nil:
+		return nil, fmt.Errorf("user %s: a program fetches the credentials: want a token or a client certificate",
+			context.User)
+	case user.As != "":
+		return nil, fmt.Errorf("user %s: it acts as %s: want credentials of that one, without as", context.User, user.As)
 	}
-	if user.Exec != nil || user.Provider != nil {
-		return nil, fmt.Errorf("%s: user %s: a program fetches the credentials: "+
-			"want a token or a client certificate",
-			name, context.User)
-	}
-	ca, caErr := read(name, cluster.CA, cluster.CAData)
-	certificate, certErr := read(name, user.Certificate, user.CertData)
-	key, keyErr := read(name, user.Key, user.KeyData)
+	ca, caErr := read(dir, cluster.CA, cluster.CAData)
+	certificate, certErr := read(dir, user.Certificate, user.CertData)
+	key, keyErr := read(dir, user.Key, user.KeyData)
 	if err := cmp.Or(caErr, certErr, keyErr); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+		return nil, err
 	}
 	a := &access{
 		server:    strings.TrimSuffix(cluster.Server, "/"),
 		token:     user.Token,
-		tokenFile: beside(name, user.TokenFile),
+		tokenFile: pathIn(dir, user.TokenFile),
 	}
 	return a, a.connect(ca, certificate, key)
 }
 
-// read returns what data has in base64. If data is empty, it returns what is in file, which the
-// file called name names, if any.
-func read(name, file, data string) ([]byte, error) {
+// read returns what data has in base64, or if that is empty what is in file, if any.
+func read(dir, file, data string) ([]byte, error) {
 	if data != "" || file == "" {
 		return base64.StdEncoding.DecodeString(data)
 	}
-	return os.ReadFile(beside(name, file))
+	return os.ReadFile(pathIn(dir, file))
 }
 
-// beside returns the path of file, which the file called name names.
-func beside(name, file string) string {
+// pathIn returns the path of a file that is named in a file of dir, or "" if file is.
+func pathIn(dir, file string) string {
 	if file == "" || filepath.IsAbs(file) {
 		return file
 	}
-	return filepath.Join(filepath.Dir(name), file)
+	return filepath.Join(dir, file)
 }
 
 // connect makes the client. It uses HTTP/1.1, so that no two requests share a connection: a dead

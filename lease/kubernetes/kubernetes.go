@@ -7,9 +7,9 @@
 //
 // In a pod the engine acts as the pod's service account. Elsewhere, or with the parameter
 // kubeconfig, it acts as the current context of a kubeconfig file: the one that the parameter
-// names, or KUBECONFIG, or ~/.kube/config. The user of that context needs a token or a client
-// certificate: programs that fetch credentials are not run. Account or user must be allowed to get
-// and update this one ConfigMap, and for Prepare to create it.
+// names, or KUBECONFIG, which may name one, or ~/.kube/config. The user of that context needs a token
+// or a client certificate: programs that fetch credentials are not run, and "as" is refused. Account
+// or user must be allowed to get and update this one ConfigMap, and for Prepare to create it.
 //
 // # ConfigMap
 //
@@ -41,6 +41,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/lease/internal/backoff"
 	"github.com/randflake/randflake/lease/internal/document"
 	"github.com/randflake/randflake/lease/internal/storeurl"
 	"github.com/randflake/randflake/lease/internal/swap"
@@ -62,7 +63,7 @@ func (e *Engine) Close() error {
 func Connect(_ context.Context, url string) (*Engine, error) {
 	namespace, name, kubeconfig, err := parse(url)
 	if err != nil {
-		return nil, fmt.Errorf("kubernetes: URL: %w", err)
+		return nil, storeurl.Wrong("kubernetes", err)
 	}
 	a, err := findAccess(kubeconfig)
 	if err != nil {
@@ -82,10 +83,7 @@ const most = 3 << 18
 // Check finds what is wrong with a URL, as Connect does. It reads no file, and connects to nothing.
 func Check(url string) error {
 	_, _, _, err := parse(url)
-	if err != nil {
-		return fmt.Errorf("kubernetes: URL: %w", err)
-	}
-	return nil
+	return storeurl.Wrong("kubernetes", err)
 }
 
 // form allows names of any length, and parse checks the length: counted repetitions would take a
@@ -203,12 +201,7 @@ func configMapIn(response *http.Response, content []byte) (document.Document, er
 // wait waits for as many seconds as the text says, at least one.
 func wait(ctx context.Context, seconds string) error {
 	n, _ := strconv.ParseUint(seconds, 10, 16)
-	select {
-	case <-time.After(time.Duration(max(n, 1)) * time.Second):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return backoff.Sleep(ctx, time.Duration(max(n, 1))*time.Second)
 }
 
 // String says where the ConfigMap is.

@@ -339,6 +339,7 @@ func TestKubeconfig(t *testing.T) {
 		{server + ", certificate-authority: token", "token: first", "want certificates in PEM"},
 		{data, "exec: {command: aws}", "want a token or a client certificate"},
 		{data, "auth-provider: {name: gcp}", "want a token or a client certificate"},
+		{data, "token: first, as: admin", "acts as admin: want credentials"},
 		{data, "client-certificate: none.pem, client-key: none.pem", "none.pem"},
 		{data, "client-certificate-data: aHVudGVyMg==", "client certificate"},
 		{server + ", certificate-authority-data: '?'", "token: hunter2", "base64"},
@@ -404,6 +405,7 @@ func TestFindAccess(t *testing.T) {
 		{named, variable, "10.0.0.1", home, "https://named"},
 		{"", variable, "10.0.0.1", home, "automountServiceAccountToken"},
 		{"", variable, "", home, "https://variable"},
+		{"", variable + string(filepath.ListSeparator) + named, "", home, "KUBECONFIG names 2 files"},
 		{"", "", "", home, "https://home"},
 		{"", "", "", "", "HOME"},
 	} {

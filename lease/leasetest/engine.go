@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/lease/internal/swap"
 )
 
 // Start makes empty data for one test, on which Prepare was not called yet, and returns a function
@@ -65,12 +66,14 @@ func newEngineBed(t *testing.T, connect func(t *testing.T) lease.Engine) *engine
 	return w
 }
 
-// wantErr fails the test unless err is target.
-func wantErr(t testing.TB, what string, err, target error) {
+// wantErr fails the test and returns false unless err is target.
+func wantErr(t testing.TB, what string, err, target error) bool {
 	t.Helper()
 	if !errors.Is(err, target) {
 		t.Errorf("%s: error %v, want %v", what, err, target)
+		return false
 	}
+	return true
 }
 
 // put puts the entry a. Later checks read it.
@@ -87,7 +90,7 @@ func (w *engineBed) first() {
 func (w *engineBed) found(when string, engine lease.Engine) []byte {
 	w.Helper()
 	answer, err := engine.Read(w.Context(), "a")
-	if err != nil || !equal(answer.Entries, put("1").Put) {
+	if err != nil || !swap.Matches(answer.Entries, put("1").Put) {
 		w.Fatalf("%s: found %s, error %v, want 1", when, show(answer.Entries), err)
 	}
 	return answer.Entries[0].Value
@@ -166,42 +169,52 @@ func checkCalls(w *engineBed) {
 	for i := range 20 {
 		names = append(names, strings.Repeat("/", i+2), strings.Repeat("n", lease.MaxName-i))
 	}
-	rng, model := rand.New(rand.NewPCG(1, 0)), data{}
+	rng := rand.New(rand.NewPCG(1, 0))
+	model := data{}
 	var first lease.Answer
 	var position uint64
 	for i := range 160 {
+		engine := w.handles[i%len(w.handles)]
 		c := anyCall(rng, names, model)
-		got, err := c.On(w.Context(), w.handles[i%len(w.handles)])
+		got, err := c.On(w.Context(), engine)
 		wantErr(w, c.String(), err, nil)
 		want := model.do(c)
-		if got.Swapped != want.Swapped || !got.Swapped && !equal(got.Entries, want.Entries) {
+		if got.Swapped != want.Swapped || !got.Swapped && !swap.Matches(got.Entries, want.Entries) {
 			w.Fatalf("%s: swapped %t, found %s,\n\twant %t, %s", c, got.Swapped, show(got.Entries), want.Swapped, show(want.Entries))
-		}
-		prefix, after, limit := []string{"", "a", "//", "a/"}[rng.IntN(4)], names[rng.IntN(len(names))], 1+rng.IntN(40)
-		listed, err := w.handles[i%len(w.handles)].List(w.Context(), prefix, after, limit)
-		if want := model.list(prefix, after, limit); err != nil || !equal(listed, want) {
-			w.Fatalf("List of %d that begin with %q, after %q: %s, %v, want %s", limit, prefix, after, show(listed), err, show(want))
 		}
 		if i == 0 {
 			first = got
 		}
-		least := position
 		if got.Swapped {
-			least++
+			position++
 		}
-		switch {
-		case got.Lineage != first.Lineage || len(got.Lineage) > 200:
-			w.Fatalf("%s: lineage %.300q, first %.300q: want always the same, of 200 bytes at most", c, got.Lineage, first.Lineage)
-		case got.Incarnation != first.Incarnation || len(got.Incarnation) > 200:
-			w.Fatalf("%s: incarnation %.300q, first %.300q: want always the same, of 200 bytes at most", c, got.Incarnation, first.Incarnation)
-		case got.Doubt != "" && got.Incarnation == "" || len(got.Doubt) > 400:
-			w.Fatalf("%s: doubt %.500q, incarnation %q: want none where there are no incarnations, and 400 bytes at most", c, got.Doubt, got.Incarnation)
-		case got.Time.IsZero() != first.Time.IsZero() || !got.Time.IsZero() && time.Since(got.Time).Abs() > time.Hour:
-			w.Fatalf("%s: time %v, first %v: want the present, or always zero", c, got.Time, first.Time)
-		case got.Position < least:
-			w.Fatalf("%s: position %d: want at least %d, after what was answered before", c, got.Position, least)
+		w.checkEvidence(c, got, first, position)
+		position = got.Position
+		prefix := []string{"", "a", "//", "a/"}[rng.IntN(4)]
+		after := names[rng.IntN(len(names))]
+		limit := 1 + rng.IntN(40)
+		listed, err := engine.List(w.Context(), prefix, after, limit)
+		if want := model.list(prefix, after, limit); err != nil || !swap.Matches(listed, want) {
+			w.Fatalf("List of %d that begin with %q, after %q: %s, %v, want %s",
+				limit, prefix, after, show(listed), err, show(want))
 		}
-		position = max(least, got.Position)
+	}
+}
+
+// checkEvidence checks the evidence of an answer. Its position must be at least least.
+func (w *engineBed) checkEvidence(c Call, got, first lease.Answer, least uint64) {
+	switch {
+	case got.Lineage != first.Lineage || len(got.Lineage) > 200:
+		w.Fatalf("%s: lineage %.300q, first %.300q: want one, of 200 bytes at most", c, got.Lineage, first.Lineage)
+	case got.Incarnation != first.Incarnation || len(got.Incarnation) > 200:
+		w.Fatalf("%s: incarnation %.300q, first %.300q: want one, of 200 bytes at most", c, got.Incarnation, first.Incarnation)
+	case got.Doubt != "" && got.Incarnation == "" || len(got.Doubt) > 400:
+		w.Fatalf("%s: doubt %.500q, incarnation %q: want none where there are no incarnations, and 400 bytes at most",
+			c, got.Doubt, got.Incarnation)
+	case got.Time.IsZero() != first.Time.IsZero() || !got.Time.IsZero() && time.Since(got.Time).Abs() > time.Hour:
+		w.Fatalf("%s: time %v, first %v: want the present, or always zero", c, got.Time, first.Time)
+	case got.Position < least:
+		w.Fatalf("%s: position %d: want at least %d, after what was answered before", c, got.Position, least)
 	}
 }
 
@@ -314,8 +327,10 @@ func checkSnapshots(w *engineBed) {
 		if player == 4 { // a failed swap finds entries too
 			answer, err = engine.Swap(w.Context(), slices.Concat(Entry("a", "?"), Entry("b", "?"), Entry("c", "?")), Entry("a", "wrong"))
 		}
+		wantErr(w, "call", err, nil)
 		all := answer.Entries
-		if wantErr(w, "call", err, nil); len(all) > 0 && (answer.Swapped || slices.ContainsFunc(all, func(e lease.Entry) bool { return string(e.Value) != string(all[0].Value) })) {
+		differs := func(e lease.Entry) bool { return string(e.Value) != string(all[0].Value) }
+		if answer.Swapped || slices.ContainsFunc(all, differs) {
 			w.Errorf("of different moments: %s", show(all))
 		}
 	})
@@ -331,35 +346,9 @@ func checkSpace(w *engineBed) {
 	}
 	wantErr(w, "CreateCounter", space.CreateCounter(w.Context(), lease.Counter{Name: "orders", Start: 1}), nil)
 	window := space.Limits().WindowOf(time.Now()) + 2
-	var mu sync.Mutex
-	nodes, numbers := map[uint32]bool{}, map[int64]bool{}
-	var wg sync.WaitGroup
-	for i := range 16 {
-		wg.Go(func() {
-			space, err := lease.Open(w.Context(), w.handles[i%len(w.handles)], lease.Config{})
-			if wantErr(w, "Open", err, nil); err != nil {
-				return
-			}
-			for range 2 {
-				leases, err := space.Take(w.Context(), window, window, 2)
-				if wantErr(w, "Take", err, nil); err != nil {
-					return
-				}
-				l := leases[0]
-				run, err := space.TakeNumbers(w.Context(), "orders", lease.Period{}, 1)
-				wantErr(w, "TakeNumbers", err, nil)
-				n := run.First
-				mu.Lock()
-				if numbers[n] || nodes[l.FirstNode] || nodes[l.LastNode] {
-					w.Errorf("given twice: nodes %d and %d, or number %d", l.FirstNode, l.LastNode, n)
-				}
-				numbers[n], nodes[l.FirstNode], nodes[l.LastNode] = true, true, true
-				mu.Unlock()
-			}
-		})
-	}
-	wg.Wait()
-	if info, err := space.Info(w.Context()); err != nil || info.FloorsSet > 0 || len(nodes) != 64 {
+	nodes, numbers := w.takeTogether(window)
+	info, err := space.Info(w.Context())
+	if err != nil || info.FloorsSet > 0 || len(nodes) != 64 {
 		w.Errorf("%d nodes: %+v, %v", len(nodes), info, err)
 	}
 
@@ -370,6 +359,40 @@ func checkSpace(w *engineBed) {
 	if c, err := moved.Counter(w.Context(), "orders"); err != nil || c.Next != int64(len(numbers)+1) || c.Lost {
 		w.Errorf("moved: %+v, %v, want %d next", c, err, len(numbers)+1)
 	}
+}
+
+// takeTogether takes leases of a window, and numbers, by 16 handles at once. It returns the first and
+// last nodes of the leases, and the numbers.
+func (w *engineBed) takeTogether(window int64) (nodes map[uint32]bool, numbers map[int64]bool) {
+	var spaces [16]*lease.Space
+	for i := range spaces {
+		space, err := lease.Open(w.Context(), w.handles[i%len(w.handles)], lease.Config{})
+		if err != nil {
+			w.Fatalf("Open: %v", err)
+		}
+		spaces[i] = space
+	}
+	nodes = map[uint32]bool{}
+	numbers = map[int64]bool{}
+	var mu sync.Mutex
+	w.together(len(spaces), 2, func(_ lease.Engine, player, _ int) {
+		leases, err := spaces[player].Take(w.Context(), window, window, 2)
+		if !wantErr(w, "Take", err, nil) {
+			return
+		}
+		l := leases[0]
+		run, err := spaces[player].TakeNumbers(w.Context(), "orders", lease.Period{}, 1)
+		wantErr(w, "TakeNumbers", err, nil)
+		mu.Lock()
+		defer mu.Unlock()
+		if numbers[run.First] || nodes[l.FirstNode] || nodes[l.LastNode] {
+			w.Errorf("given twice: nodes %d and %d, or number %d", l.FirstNode, l.LastNode, run.First)
+		}
+		numbers[run.First] = true
+		nodes[l.FirstNode] = true
+		nodes[l.LastNode] = true
+	})
+	return nodes, numbers
 }
 
 // Entry returns an entry as a list, for Swap. Without a value it says that there is none.

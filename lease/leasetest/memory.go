@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/lease/internal/swap"
 )
 
 // Memory is the data of engines in memory, for tests of what stands on an engine: it loses data and shows
@@ -86,7 +86,8 @@ func (h *handle) do(ctx context.Context, c Call) (answer lease.Answer, err error
 	if h.now.data == nil {
 		return answer, fmt.Errorf("leasetest: memory: %w", lease.ErrNoSpace)
 	}
-	if answer = h.now.data.do(c); answer.Swapped {
+	answer = h.now.data.do(c)
+	if answer.Swapped {
 		h.now.Position++
 	}
 	answer.Lineage = h.now.Lineage
@@ -177,8 +178,9 @@ type data map[string][]byte
 
 // do carries out a call.
 func (d data) do(c Call) (answer lease.Answer) {
-	answer.Entries = d.get(append(namesOf(c.Expect), c.Names...))
-	if answer.Swapped = c.Swap && equal(answer.Entries, c.Expect); answer.Swapped {
+	answer.Entries = d.get(append(swap.Names(c.Expect), c.Names...))
+	answer.Swapped = c.Swap && swap.Matches(answer.Entries, c.Expect)
+	if answer.Swapped {
 		d.put(clone(c.Put))
 	}
 	return answer
@@ -200,18 +202,6 @@ func (d data) put(entries []lease.Entry) {
 	for _, e := range entries {
 		d[e.Name] = e.Value
 	}
-}
-
-func namesOf(entries []lease.Entry) (names []string) {
-	for _, e := range entries {
-		names = append(names, e.Name)
-	}
-	return names
-}
-
-// equal tells no value from an empty one.
-func equal(a, b []lease.Entry) bool {
-	return slices.EqualFunc(a, b, func(a, b lease.Entry) bool { return reflect.DeepEqual(a, b) })
 }
 
 func clone(entries []lease.Entry) []lease.Entry {

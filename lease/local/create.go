@@ -63,7 +63,8 @@ func moveIn(dir string, fill func(dir string) error) (made bool, err error) {
 	if err := fill(temp); err != nil {
 		return false, err
 	}
-	if made, err = occupy(temp, dir); err != nil {
+	made, err = occupy(temp, dir)
+	if err != nil {
 		return false, err
 	}
 	return made, localfile.SyncDir(parent)

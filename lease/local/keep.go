@@ -51,14 +51,7 @@ func Keep(name string, options ...lease.Option) (*Keeper, error) {
 		return nil, err
 	}
 	if made {
-		level := slog.LevelInfo
-		advice := "keep the secret, only it opens its IDs"
-		if vanishes(dir) {
-			level = slog.LevelWarn
-			advice = "they are gone after the next start, and then nobody can open these IDs: " +
-				"mount a volume there, or use lease.Keep"
-		}
-		slog.Log(context.Background(), level, "randflake: made a new secret and a space: "+advice, "directory", dir)
+		logMade(dir)
 	}
 	secret, err := ReadSecret(filepath.Join(dir, secretName))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -83,6 +76,18 @@ func Keep(name string, options ...lease.Option) (*Keeper, error) {
 		return nil, err
 	}
 	return &Keeper{keeper, space}, nil
+}
+
+// logMade says that a secret and a space were made in dir, and what to do about it.
+func logMade(dir string) {
+	level := slog.LevelInfo
+	advice := "keep the secret, only it opens its IDs"
+	if vanishes(dir) {
+		level = slog.LevelWarn
+		advice = "they are gone after the next start, and then nobody can open these IDs: " +
+			"mount a volume there, or use lease.Keep"
+	}
+	slog.Log(context.Background(), level, "randflake: made a new secret and a space: "+advice, "directory", dir)
 }
 
 // Close closes the generator and ends the keeper, as [lease.Keeper.Close] does, and closes the

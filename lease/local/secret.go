@@ -25,17 +25,18 @@ func ReadSecret(file string) (randflake.Secret, error) {
 		return randflake.Secret{}, fmt.Errorf("secret file: %w: its name is empty: "+
 			"want the name of a file: is the variable that has it set?", fs.ErrInvalid)
 	}
+	var secret randflake.Secret
 	text, err := readText(file)
-	if _, parseErr := randflake.ParseSecret(file); errors.Is(err, fs.ErrNotExist) && parseErr == nil {
-		return randflake.Secret{}, fmt.Errorf("secret file: its name is a secret itself: "+
+	if err == nil {
+		secret, err = randflake.ParseSecret(text)
+	}
+	_, notSecret := randflake.ParseSecret(file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && notSecret == nil:
+		return secret, fmt.Errorf("secret file: its name is a secret itself: "+
 			"want the name of a file that has it: %w", fs.ErrNotExist)
-	}
-	if err != nil {
-		return randflake.Secret{}, fmt.Errorf("secret file %s: %w", file, withoutPath(err))
-	}
-	secret, err := randflake.ParseSecret(text)
-	if err != nil {
-		return randflake.Secret{}, fmt.Errorf("secret file %s: %w", file, err)
+	case err != nil:
+		return secret, fmt.Errorf("secret file %s: %w", file, withoutPath(err))
 	}
 	return secret, nil
 }
@@ -83,13 +84,12 @@ func WriteSecret(file string, secret randflake.Secret) error {
 		return fmt.Errorf("secret file %s: %w: it is not set", file, randflake.ErrInvalidSecret)
 	}
 	err := publish(file, secret.Hex()+"\n", os.Link)
-	if errors.Is(err, fs.ErrExist) {
+	switch {
+	case errors.Is(err, fs.ErrExist):
 		return fmt.Errorf("secret file %s: %w: a secret is never overwritten", file, fs.ErrExist)
-	}
-	if errors.Is(err, fs.ErrNotExist) {
+	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("secret file %s: %w: make the directory %s first", file, withoutPath(err), filepath.Dir(file))
-	}
-	if err != nil {
+	case err != nil:
 		return fmt.Errorf("secret file %s: %w", file, withoutPath(err))
 	}
 	return nil

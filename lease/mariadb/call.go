@@ -159,10 +159,9 @@ func (e *Engine) explain(ctx context.Context, what string, err error) error {
 	if ok {
 		meaning = cmp.Or(meaning, meanings[server.Number])
 	}
+	err = swap.Explain(err, meaning)
 	if e.closed.Load() {
 		err = fs.ErrClosed
-	} else if meaning != nil && !errors.Is(err, meaning) {
-		err = fmt.Errorf("%w: %w", meaning, err)
 	}
 	return fmt.Errorf("mariadb: %s: %s: %w", what, e, err)
 }

@@ -19,7 +19,7 @@ import (
 func Connect(_ context.Context, url string) (*Engine, error) {
 	d, config, where, err := parse(url)
 	if err != nil {
-		return nil, fmt.Errorf("mariadb: URL: %w", err)
+		return nil, storeurl.Wrong("mariadb", err)
 	}
 	connector, err := mysql.NewConnector(d)
 	if err != nil {
@@ -34,10 +34,7 @@ func Connect(_ context.Context, url string) (*Engine, error) {
 // Check finds what is wrong with a URL, as Connect does. It connects to nothing.
 func Check(url string) error {
 	_, _, _, err := parse(url)
-	if err != nil {
-		return fmt.Errorf("mariadb: URL: %w", err)
-	}
-	return nil
+	return storeurl.Wrong("mariadb", err)
 }
 
 // parse splits a URL into the driver's configuration, the engine's, and where the database is.

@@ -20,7 +20,7 @@ import (
 func Connect(_ context.Context, url string) (*Engine, error) {
 	config, own, err := parse(url)
 	if err != nil {
-		return nil, fmt.Errorf("postgres: URL: %w", err)
+		return nil, storeurl.Wrong("postgres", err)
 	}
 	pool, err := pgxpool.NewWithConfig(context.Background(), config)
 	if err != nil {
@@ -32,10 +32,7 @@ func Connect(_ context.Context, url string) (*Engine, error) {
 // Check finds what is wrong with a URL, as Connect does. It connects to nothing.
 func Check(url string) error {
 	_, _, err := parse(url)
-	if err != nil {
-		return fmt.Errorf("postgres: URL: %w", err)
-	}
-	return nil
+	return storeurl.Wrong("postgres", err)
 }
 
 // errURL says what a URL looks like.

@@ -38,24 +38,21 @@ func (e *Engine) untilDone(ctx context.Context, operation string, args []any) (l
 	if e.closed.Load() {
 		return lease.Answer{}, swap.Unmade(fs.ErrClosed)
 	}
-	type result struct {
-		answer lease.Answer
-		err    error
-	}
-	done := make(chan result, 1)
+	var a lease.Answer
+	var err error
+	done := make(chan struct{})
 	go func() {
-		a, err := e.evaluate(ctx, operation, args)
-		done <- result{a, err}
+		defer close(done)
+		a, err = e.evaluate(ctx, operation, args)
 	}()
 	select {
 	case <-ctx.Done():
 		return lease.Answer{}, ctx.Err()
-	case r := <-done:
-		if r.err != nil {
-			// If ctx has ended the outcome counts as unknown, whatever the error says.
-			return lease.Answer{}, cmp.Or(swap.Ended(ctx), r.err)
+	case <-done:
+		if err != nil { // if ctx has ended the outcome counts as unknown, whatever the error says
+			err = cmp.Or(swap.Ended(ctx), err)
 		}
-		return r.answer, nil
+		return a, err
 	}
 }
 
@@ -154,26 +151,33 @@ func (e *Engine) roundTrip(ctx context.Context, args []any) ([]any, error) {
 		pipe.Process(ctx, copies)
 	}
 	_, err = pipe.Exec(ctx)
-	if cluster, ok := e.client.(*redis.ClusterClient); ok && err != nil {
-		cluster.ReloadState(ctx) // in the background: the keys may have moved to another server
-	}
-	if done.Err() == nil && settings.Err() != nil {
-		return nil, notAllowed(settings.Err())
-	}
-	if err != nil { // that of the first command that failed, or there was no connection
-		return nil, explain(err)
-	}
-	if !e.config.TrustSettings {
-		err := checkSettings(settings.Val())
-		if err != nil {
-			return nil, err
+	if err != nil {
+		if cluster, ok := e.client.(*redis.ClusterClient); ok {
+			cluster.ReloadState(ctx) // in the background: the keys may have moved to another server
 		}
+		if done.Err() == nil && settings.Err() != nil {
+			return nil, notAllowed(settings.Err())
+		}
+		return nil, explain(err) // that of the first command that failed, or there was no connection
 	}
-	n := int(copies.Val())
-	if n < e.config.Replicas {
-		return nil, fmt.Errorf("outcome unknown: %d of %d replicas acknowledged within %v: "+
-			"see to the replicas",
-			n, e.config.Replicas, limit)
+	if err := e.checkDurable(settings.Val(), int(copies.Val()), limit); err != nil {
+		return nil, err
 	}
 	return done.Slice()
+}
+
+// checkDurable returns why what the script did may be lost, or nil. copies is how many replicas had it
+// within limit.
+func (e *Engine) checkDurable(settings map[string]string, copies int, limit time.Duration) error {
+	if !e.config.TrustSettings {
+		err := checkSettings(settings)
+		if err != nil {
+			return err
+		}
+	}
+	if copies < e.config.Replicas {
+		return fmt.Errorf("outcome unknown: %d of %d replicas acknowledged within %v: see to the replicas",
+			copies, e.config.Replicas, limit)
+	}
+	return nil
 }

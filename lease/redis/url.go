@@ -17,7 +17,7 @@ import (
 func Connect(_ context.Context, url string) (*Engine, error) {
 	config, options, err := parse(url)
 	if err != nil {
-		return nil, fmt.Errorf("redis: URL: %w", err)
+		return nil, storeurl.Wrong("redis", err)
 	}
 	e, err := New(redis.NewClient(options), config)
 	if err != nil {
@@ -30,10 +30,7 @@ func Connect(_ context.Context, url string) (*Engine, error) {
 // Check finds what is wrong with a URL, as Connect does. It connects to nothing.
 func Check(url string) error {
 	_, _, err := parse(url)
-	if err != nil {
-		return fmt.Errorf("redis: URL: %w", err)
-	}
-	return nil
+	return storeurl.Wrong("redis", err)
 }
 
 // parse splits a URL into the engine's configuration and the client's. No error shows the password.

@@ -83,7 +83,7 @@ func New(client *s3.Client, bucket, prefix string) *Engine {
 func Connect(ctx context.Context, url string) (*Engine, error) {
 	p, err := parse(url)
 	if err != nil {
-		return nil, fmt.Errorf("s3: URL: %w", err)
+		return nil, storeurl.Wrong("s3", err)
 	}
 	c, err := config.LoadDefaultConfig(ctx, config.WithRegion(p.region))
 	if err != nil {
@@ -108,10 +108,7 @@ func Connect(ctx context.Context, url string) (*Engine, error) {
 // Check finds what is wrong with a URL, as Connect does. It connects to nothing.
 func Check(url string) error {
 	_, err := parse(url)
-	if err != nil {
-		return fmt.Errorf("s3: URL: %w", err)
-	}
-	return nil
+	return storeurl.Wrong("s3", err)
 }
 
 // A place is what a URL says.

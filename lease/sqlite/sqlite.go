@@ -88,7 +88,7 @@ func newEngine(path string, network func(dir string) (kind string, err error)) (
 func Connect(_ context.Context, url string) (*Engine, error) {
 	path, err := parse(url)
 	if err != nil {
-		return nil, fmt.Errorf("sqlite: URL: %w", err)
+		return nil, storeurl.Wrong("sqlite", err)
 	}
 	return New(path)
 }

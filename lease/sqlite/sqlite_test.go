@@ -160,15 +160,15 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// An observed context calls a function when it is asked whether it ended.
+// An observed context calls a function when somebody is about to wait for its end.
 type observed struct {
 	context.Context
 	asked func()
 }
 
-func (o observed) Err() error {
+func (o observed) Done() <-chan struct{} {
 	o.asked()
-	return o.Context.Err()
+	return o.Context.Done()
 }
 
 // TestCloseWhileLocked: a call that waits for a lock ends when the engine is closed.

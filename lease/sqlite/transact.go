@@ -20,16 +20,13 @@ import (
 	"github.com/randflake/randflake/lease/internal/swap"
 )
 
-// A mode is how a transaction begins.
-type mode struct {
-	access string // how SQLite opens the file: rwc makes a missing file, rw does not
-	lock   string // what the transaction begins with: immediate takes the lock for writing, deferred does not
-}
+// A mode is how a transaction begins, in words of SQLite.
+type mode struct{ access, lock string }
 
 var (
 	reading  = mode{"rw", "deferred"}
-	swapping = mode{"rw", "immediate"}
-	making   = mode{"rwc", "immediate"}
+	swapping = mode{"rw", "immediate"}  // with the lock for writing
+	making   = mode{"rwc", "immediate"} // the file too, if there is none
 )
 
 // statements runs those of a transaction, and fills in the answer.
@@ -38,66 +35,82 @@ type statements func(tx *sql.Tx, a *lease.Answer) error
 // transact makes a transaction. After SQLITE_BUSY it begins again: another connection had a lock
 // for too long, and nothing was changed, not even by COMMIT.
 func (e *Engine) transact(ctx context.Context, what string, m mode, run statements) (lease.Answer, error) {
-	var err error
 	pause := 2 * time.Millisecond
-	for ; !e.closed.Load() && ctx.Err() == nil; swap.Pause(ctx, pause) {
-		pause = min(pause*5/4, time.Second) // if many try at a short pause, they have no time for work
-		var a lease.Answer
-		a, err = e.try(ctx, m, run)
+	for {
+		a, err := e.try(ctx, m, run)
 		if err == nil {
 			return a, nil
 		}
-		if code(err) != sqlite3.SQLITE_BUSY {
+		isBusy := code(err) == sqlite3.SQLITE_BUSY
+		if isBusy {
+			err = swap.Unmade(err)
+		}
+		if !isBusy || swap.Pause(ctx, pause) != nil {
 			return lease.Answer{}, e.explain(ctx, what, err)
 		}
+		pause = min(pause*5/4, time.Second) // if many try at a short pause, they have no time for work
 	}
-	if err == nil || e.closed.Load() {
-		err = cmp.Or(ctx.Err(), fs.ErrClosed)
-	}
-	return lease.Answer{}, e.explain(ctx, what, swap.Unmade(err))
 }
 
 // try makes a transaction on a connection of its own. It reads the file's identity last. If the
 // file is replaced before that, the lineage is that of the new one: a loss may be seen that was
 // none, but none is missed.
-func (e *Engine) try(ctx context.Context, m mode, run statements) (a lease.Answer, err error) {
-	file, err := localfile.Stat(e.path)
-	if err != nil && m.access == "rw" {
-		return a, swap.Unmade(err)
-	}
-	if err := checkFile(file); err != nil {
-		return a, swap.Unmade(err)
-	}
-	db, err := sql.Open("sqlite", e.source(m))
+func (e *Engine) try(ctx context.Context, m mode, run statements) (lease.Answer, error) {
+	db, err := e.open(ctx, m)
 	if err != nil {
-		return a, swap.Unmade(err)
+		return lease.Answer{}, swap.Unmade(err)
 	}
 	defer db.Close()
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
-		return a, swap.Unmade(err)
+		return lease.Answer{}, swap.Unmade(err)
 	}
 	defer tx.Rollback()
-	if m.lock == "immediate" { // tx has the lock, and COMMIT waits for transactions that read
-		_, err = tx.ExecContext(ctx, "PRAGMA busy_timeout = 1000")
-	}
-	if err == nil {
-		err = run(tx, &a)
-	}
-	if err == nil {
-		row := tx.QueryRowContext(ctx, "SELECT token, position FROM randflake_position")
-		err = row.Scan(&a.Lineage, &a.Position)
-	}
+	a, err := runIn(ctx, tx, m, run)
 	if err != nil {
 		return a, swap.Unmade(err)
 	}
+
 	err = tx.Commit()
 	if code(err) == sqlite3.SQLITE_FULL { // then SQLite rolls back
 		err = swap.Unmade(err)
 	}
-	file, failed := localfile.Stat(e.path)
+	if err != nil {
+		return a, err
+	}
+	file, err := localfile.Stat(e.path)
 	a.Lineage += file.Inode + file.Born
-	return a, cmp.Or(err, failed)
+	return a, err
+}
+
+// open opens the file, unless it is one that the mode does not make, or others may open it without its
+// journal.
+func (e *Engine) open(ctx context.Context, m mode) (*sql.DB, error) {
+	if e.closed.Load() {
+		return nil, cmp.Or(ctx.Err(), fs.ErrClosed)
+	}
+	file, err := localfile.Stat(e.path)
+	if err != nil && m != making {
+		return nil, err
+	}
+	if err := checkFile(file); err != nil {
+		return nil, err
+	}
+	return sql.Open("sqlite", e.source(m))
+}
+
+// runIn runs the statements of a transaction, and asks for the evidence of its answer.
+func runIn(ctx context.Context, tx *sql.Tx, m mode, run statements) (a lease.Answer, err error) {
+	if m != reading { // tx has the lock, and COMMIT waits for transactions that read
+		if _, err := tx.ExecContext(ctx, "PRAGMA busy_timeout = 1000"); err != nil {
+			return a, err
+		}
+	}
+	if err := run(tx, &a); err != nil {
+		return a, err
+	}
+	row := tx.QueryRowContext(ctx, "SELECT token, position FROM randflake_position")
+	return a, row.Scan(&a.Lineage, &a.Position)
 }
 
 // source returns the file's name for the driver, with parameters. SQLite does not wait for locks:
@@ -158,8 +171,5 @@ func (e *Engine) explain(ctx context.Context, what string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) || strings.Contains(err.Error(), "no such table: randflake_") {
 		meaning = lease.ErrNoSpace
 	}
-	if meaning != nil && !errors.Is(err, meaning) {
-		err = fmt.Errorf("%w: %w", meaning, err)
-	}
-	return fmt.Errorf("sqlite: %s: %s: %w", what, e, err)
+	return fmt.Errorf("sqlite: %s: %s: %w", what, e, swap.Explain(err, meaning))
 }

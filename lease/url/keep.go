@@ -71,12 +71,9 @@ func FromEnvironment() (string, error) {
 			return "", fmt.Errorf("%s is empty or has white space around it: want a name, or unset it", variable)
 		}
 	}
-	name, file := os.Getenv("RANDFLAKE_STORE"), os.Getenv("RANDFLAKE_STORE_FILE")
-	if file == "" {
-		return name, nil
-	}
-	if name != "" {
-		return "", errors.New("RANDFLAKE_STORE and RANDFLAKE_STORE_FILE are both set: want one of them")
+	name, file, err := valueOrFile("RANDFLAKE_STORE")
+	if err != nil || file == "" {
+		return name, err
 	}
 	text, err := os.ReadFile(file)
 	name = strings.TrimSpace(string(text))
@@ -89,20 +86,29 @@ func FromEnvironment() (string, error) {
 	return name, nil
 }
 
-func secretInEnvironment() (randflake.Secret, error) {
-	text, file := os.Getenv("RANDFLAKE_SECRET"), os.Getenv("RANDFLAKE_SECRET_FILE")
-	if text != "" && file != "" {
-		return randflake.Secret{}, errors.New("RANDFLAKE_SECRET and RANDFLAKE_SECRET_FILE are both set: " +
-			"want one of them")
+// valueOrFile returns the value of an environment variable, or the file that the one with _FILE names.
+func valueOrFile(variable string) (value, file string, err error) {
+	value = os.Getenv(variable)
+	file = os.Getenv(variable + "_FILE")
+	if value != "" && file != "" {
+		return "", "", fmt.Errorf("%s and %[1]s_FILE are both set: want one of them", variable)
+	}
+	return value, file, nil
+}
+
+func secretInEnvironment() (secret randflake.Secret, err error) {
+	text, file, err := valueOrFile("RANDFLAKE_SECRET")
+	if err != nil {
+		return secret, err
 	}
 	if text != "" {
-		secret, err := randflake.ParseSecret(text)
+		secret, err = randflake.ParseSecret(text)
 		if err != nil {
 			return secret, fmt.Errorf("RANDFLAKE_SECRET: %w", err)
 		}
 		return secret, nil
 	}
-	secret, err := local.ReadSecret(file)
+	secret, err = local.ReadSecret(file)
 	if err != nil {
 		return secret, fmt.Errorf("RANDFLAKE_SECRET_FILE, without RANDFLAKE_SECRET: %w", err)
 	}

@@ -61,6 +61,8 @@ func TestRedactTyped(t *testing.T) {
 		{blank, `part "hunter2@h/db"`, `part "xxxxx@h/db"`},
 		{blank, `make postgres:/u:x%20hunter2@h first`, `make postgres:/u:xxxxx@h first`},
 		{blank, `x hunter2 and u:y@z`, `x hunter2 and u:xxxxx@z`},
+		{"--to=redis://u:x u:hunter2@h", `at "redis://u:x u:hunter"`, `at "redis://u:xxxxx"`},
+		{"redis://h/?password=x;hunter2", `at "x", redis://h/?password=x;hunt`, `at "x", redis://h/?password=xxxxx`},
 		{special, special, "postgres://u:xxxxx@h/db"},
 		{special, strconv.Quote(special), `"postgres://u:xxxxx@h/db"`},
 		{special, strconv.QuoteToASCII(special), `"postgres://u:xxxxx@h/db"`},

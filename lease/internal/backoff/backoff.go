@@ -2,6 +2,7 @@
 package backoff
 
 import (
+	"context"
 	"errors"
 	"time"
 )
@@ -16,4 +17,14 @@ func Most(tries int, call time.Duration) time.Duration {
 	const shortest, longest = 5 * time.Millisecond, 4 * time.Second
 	grown := max(call, shortest) << min(2*tries, 12)
 	return min(grown, longest)
+}
+
+// Sleep pauses for d, and returns the context's error if that ends before.
+func Sleep(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }

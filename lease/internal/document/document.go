@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -112,13 +111,7 @@ func (e *Engine) List(ctx context.Context, prefix, after string, limit int) ([]l
 	if err != nil {
 		return nil, err
 	}
-	var names []string
-	for _, name := range slices.Sorted(maps.Keys(v.content.Entries)) {
-		if strings.HasPrefix(name, prefix) && name > after {
-			names = append(names, name)
-		}
-	}
-	return v.answer(names[:min(limit, len(names))]).Entries, nil
+	return v.answer(swap.List(v.content.Entries, prefix, after, limit)).Entries, nil
 }
 
 // Swap implements [lease.Engine]. It compares with what was seen last. If that or the document
@@ -330,11 +323,7 @@ func (e *Engine) explain(ctx context.Context, what string, err error) error {
 	if err == nil {
 		return nil
 	}
-	ended := swap.Ended(ctx)
-	if ended != nil && !errors.Is(err, ended) {
-		err = fmt.Errorf("%w: %w", ended, err)
-	}
-	return fmt.Errorf("%s: %s: %w", e, what, err)
+	return fmt.Errorf("%s: %s: %w", e, what, swap.Explain(err, swap.Ended(ctx)))
 }
 
 // answer has copies of the values, because a snapshot must not change.

@@ -41,6 +41,14 @@ func CheckURL(url string) error {
 	return nil
 }
 
+// Wrong says of an error that it is of the URL of an engine. It returns nil for nil.
+func Wrong(engine string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: URL: %w", engine, err)
+}
+
 // Unknown is the error for a parameter that an engine doesn't know. Spaces are not the engines', so
 // it says where their names go.
 func Unknown(name, want string) error {

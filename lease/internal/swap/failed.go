@@ -11,11 +11,14 @@ import (
 )
 
 // Unmade marks the error of a swap, or of a read, that certainly changed nothing.
-func Unmade(err error) error {
-	if err == nil || errors.Is(err, lease.ErrStore) {
+func Unmade(err error) error { return Explain(err, lease.ErrStore) }
+
+// Explain adds to an error what it means, unless that is nil or in it already.
+func Explain(err, meaning error) error {
+	if err == nil || meaning == nil || errors.Is(err, meaning) {
 		return err
 	}
-	return fmt.Errorf("%w: %w", lease.ErrStore, err)
+	return fmt.Errorf("%w: %w", meaning, err)
 }
 
 // Unsent marks the error of a swap if there was no connection to send it on.

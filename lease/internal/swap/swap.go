@@ -4,11 +4,14 @@ package swap
 import (
 	"bytes"
 	"context"
+	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/lease/internal/backoff"
 )
 
 // Retry makes a swap that does nothing while another one is under way, until it takes effect or an
@@ -26,12 +29,7 @@ func Retry(ctx context.Context, expect []lease.Entry, swap func() (lease.Answer,
 // Pause waits for a random time, so that those who were in each other's way come one after the
 // other. It returns the context's error if that ends before.
 func Pause(ctx context.Context, most time.Duration) error {
-	select {
-	case <-time.After(rand.N(most)):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return backoff.Sleep(ctx, rand.N(most))
 }
 
 // Matches reports whether entries are as expected.
@@ -39,6 +37,15 @@ func Matches(entries, expect []lease.Entry) bool {
 	return slices.EqualFunc(entries, expect, func(a, b lease.Entry) bool {
 		return a.Name == b.Name && bytes.Equal(a.Value, b.Value) && (a.Value == nil) == (b.Value == nil)
 	})
+}
+
+// List returns the names of the first limit entries whose names begin with prefix and come after the name
+// after.
+func List(entries map[string][]byte, prefix, after string, limit int) []string {
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(entries)), func(name string) bool {
+		return !strings.HasPrefix(name, prefix) || name <= after
+	})
+	return names[:min(limit, len(names))]
 }
 
 // Names returns the names of entries.

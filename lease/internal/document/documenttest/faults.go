@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leasetest"
 )
@@ -35,9 +36,7 @@ func (s *Server) Stamp(w http.ResponseWriter) {
 // Time tests that every answer has the server's time, which is off by a second at most, and none if
 // the server doesn't tell it.
 func Time(t *testing.T, s *Server, e lease.Engine) {
-	if err := e.Prepare(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, e.Prepare(t.Context()))
 	for _, tt := range []struct {
 		date []string
 		want time.Time
@@ -64,9 +63,7 @@ func Time(t *testing.T, s *Server, e lease.Engine) {
 
 // Cut tests that an answer which ends early is not taken for a document that is damaged.
 func Cut(t *testing.T, s *Server, e lease.Engine) {
-	if err := e.Prepare(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, e.Prepare(t.Context()))
 	s.Lock()
 	s.cut = true
 	s.Unlock()
@@ -87,17 +84,20 @@ func (s *Server) Put(w http.ResponseWriter, put func()) (ok bool) {
 	s.Puts++
 	f := s.fault
 	s.fault = nil
-	if f == nil || f.effect {
+	if f == nil {
+		put()
+		return true
+	}
+	if f.effect {
 		put()
 	}
-	if f != nil && f.status == 0 {
+	if f.status == 0 {
 		panic(http.ErrAbortHandler)
-	} else if f != nil {
-		w.Header().Set("Retry-After", "0")
-		w.WriteHeader(f.status)
-		fmt.Fprint(w, `{"metadata": {"resourceVersion": "1"}}`)
 	}
-	return f == nil
+	w.Header().Set("Retry-After", "0")
+	w.WriteHeader(f.status)
+	fmt.Fprint(w, `{"metadata": {"resourceVersion": "1"}}`)
+	return false
 }
 
 // Faults tests that a request to put the document is sent once, unless the server says by one of
@@ -122,25 +122,29 @@ func Faults(t *testing.T, start func(t *testing.T) (*Server, lease.Engine), unch
 	for _, f := range faults {
 		t.Run(fmt.Sprintf("%+v", f), func(t *testing.T) {
 			s, e := start(t)
-			if err := e.Prepare(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			leasetest.Put(t, e, "a", "1")
-			s.Lock()
-			s.Puts, s.fault = 0, &f
-			s.Unlock()
-			a, err := e.Swap(t.Context(), leasetest.Entry("a", "1"), leasetest.Entry("a", "2"))
-			s.Lock()
-			if (err == nil) != f.repeats || a.Swapped != f.repeats || (s.Puts == 2) != f.repeats {
-				t.Errorf("%+v, %v, sent %d times", a, err, s.Puts)
-			}
-			if errors.Is(err, lease.ErrStore) != f.refused {
-				t.Errorf("%v: says that nothing was changed: want %t", err, f.refused)
-			}
-			s.Unlock()
-			if value, _ := leasetest.Get(t, e, "a"); (value == "2") != (f.effect || f.repeats) {
-				t.Errorf("found %s", value)
-			}
+			checkFault(t, s, e, f)
 		})
+	}
+}
+
+func checkFault(t *testing.T, s *Server, e lease.Engine, f fault) {
+	require.NoError(t, e.Prepare(t.Context()))
+	leasetest.Put(t, e, "a", "1")
+	s.Lock()
+	s.Puts = 0
+	s.fault = &f
+	s.Unlock()
+	a, err := e.Swap(t.Context(), leasetest.Entry("a", "1"), leasetest.Entry("a", "2"))
+	s.Lock()
+	sent := s.Puts
+	s.Unlock()
+	if (err == nil) != f.repeats || a.Swapped != f.repeats || (sent == 2) != f.repeats {
+		t.Errorf("%+v, %v, sent %d times", a, err, sent)
+	}
+	if errors.Is(err, lease.ErrStore) != f.refused {
+		t.Errorf("%v: says that nothing was changed: want %t", err, f.refused)
+	}
+	if value, _ := leasetest.Get(t, e, "a"); (value == "2") != (f.effect || f.repeats) {
+		t.Errorf("found %s", value)
 	}
 }
