@@ -7,9 +7,9 @@
 //
 // In a pod the engine acts as the pod's service account. Elsewhere, or with the parameter
 // kubeconfig, it acts as the current context of a kubeconfig file: the one that the parameter
-// names, or KUBECONFIG, which may name one, or ~/.kube/config. The user of that context needs a token
-// or a client certificate: programs that fetch credentials are not run, and "as" is refused. Account
-// or user must be allowed to get and update this one ConfigMap, and for Prepare to create it.
+// names, or those that KUBECONFIG lists, or ~/.kube/config. A program that the file names (exec) is
+// run for credentials, and a call waits for it even after its context ended. Account or user must be
+// allowed to get and update this one ConfigMap, and for Prepare to create it.
 //
 // # ConfigMap
 //
@@ -40,6 +40,8 @@ import (
 	"strconv"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/net"
+
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/internal/backoff"
 	"github.com/randflake/randflake/lease/internal/document"
@@ -55,7 +57,7 @@ type Engine struct {
 
 // Close implements [lease.Engine].
 func (e *Engine) Close() error {
-	e.client.CloseIdleConnections()
+	net.CloseIdleConnectionsFor(e.client.Transport)
 	return e.Engine.Close()
 }
 

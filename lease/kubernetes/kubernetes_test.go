@@ -19,6 +19,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
 	"github.com/randflake/randflake/internal/test/enginetest"
 	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/lease"
@@ -133,9 +136,13 @@ func (s *server) key(t *testing.T) string {
 	return string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key}))
 }
 
-// knows reports whether a request has the token or else the client's certificate.
+// knows reports whether a request has the token, or that of an assistant who acts as boss, or else
+// the client's certificate.
 func (s *server) knows(r *http.Request) bool {
 	token := r.Header.Get("Authorization")
+	if token == "Bearer assistant" {
+		return r.Header.Get("Impersonate-User") == "boss"
+	}
 	certificates := r.TLS.PeerCertificates
 	if token == "" && len(certificates) == 1 {
 		return certificates[0].Equal(s.http.Certificate())
@@ -182,13 +189,13 @@ func TestTime(t *testing.T) {
 
 // A transport answers requests by a function.
 type transport struct {
-	answer func(w http.ResponseWriter)
+	answer http.HandlerFunc
 	closed int
 }
 
-func (f *transport) RoundTrip(*http.Request) (*http.Response, error) {
+func (f *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	w := httptest.NewRecorder()
-	f.answer(w)
+	f.answer(w, r)
 	return w.Result(), nil
 }
 
@@ -214,7 +221,7 @@ func TestBusy(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			requests := 0
-			server := &transport{answer: func(w http.ResponseWriter) {
+			server := &transport{answer: func(w http.ResponseWriter, _ *http.Request) {
 				if requests++; requests > 1 {
 					fmt.Fprint(w, found)
 					return
@@ -285,24 +292,41 @@ func TestFull(t *testing.T) {
 	require.That(t, err == nil && len(leased) == 6, "a take of an aged space: %v, %v", leased, err)
 }
 
-// TestChanges: a new token is used at once, and a ConfigMap that was made again has another lineage.
+// TestToken: a new token in its file is used within a minute. Close reaches the connections below it.
+func TestToken(t *testing.T) {
+	s := start(t)
+	synctest.Test(t, func(t *testing.T) {
+		sent := ""
+		below := &transport{answer: func(w http.ResponseWriter, r *http.Request) {
+			sent = r.Header.Get("Authorization")
+			refuse(w, http.StatusUnauthorized)
+		}}
+		a, err := connect(&rest.Config{
+			Host:            "https://shop",
+			BearerTokenFile: filepath.Join(s.dir, "token"),
+			WrapTransport:   func(http.RoundTripper) http.RoundTripper { return below },
+		})
+		require.NoError(t, err)
+		e := newEngine(a, "shop", "ids")
+		for _, token := range []string{"first", "second"} {
+			s.write(t, "token", token+"\n")
+			time.Sleep(time.Minute)
+			_, err = e.Read(t.Context(), "a")
+			require.That(t, err != nil && !strings.Contains(err.Error(), token) && sent == "Bearer "+token,
+				"%q was sent: %v, want the token %s", sent, err, token)
+		}
+		require.NoError(t, e.Close())
+		require.That(t, below.closed == 1, "closed %d times, want once", below.closed)
+	})
+}
+
+// TestChanges: a ConfigMap that was made again has another lineage.
 func TestChanges(t *testing.T) {
 	s := start(t)
 	e, lineages := s.connect(t), enginetest.Lineages{}
 	require.NoError(t, e.Prepare(t.Context()))
 	leasetest.Put(t, e, "a", "1")
 	lineages.WantNew(t, "at first", e)
-	s.token = "second"
-	if _, err := e.Read(t.Context(), "a"); err == nil || strings.Contains(err.Error(), "first") {
-		t.Errorf("with an old token: %v", err)
-	}
-	s.write(t, "token", "second\n")
-	leasetest.Put(t, e, "a", "1")
-	require.NoError(t, os.Remove(filepath.Join(s.dir, "token")))
-	if _, err := e.Swap(t.Context(), nil, leasetest.Entry("a", "1")); !errors.Is(err, lease.ErrStore) || !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("without a token: %v", err)
-	}
-	s.write(t, "token", "second")
 	backup := s.objects["/ids"]
 	delete(s.objects, "/ids")
 	require.Refuses(t, lease.ErrNoSpace, "without a ConfigMap")(e.Swap(t.Context(), nil, leasetest.Entry("a", "1")))
@@ -325,29 +349,41 @@ func TestKubeconfig(t *testing.T) {
 	server := fmt.Sprintf("server: %q", s.http.URL)
 	encode := base64.StdEncoding.EncodeToString
 	pair := fmt.Sprintf("client-certificate-data: %s, client-key-data: %s", encode([]byte(s.certificate())), encode([]byte(s.key(t))))
+	credential := func(name, text string) string {
+		path := s.write(t, name, text)
+		return "exec: {command: cat, args: [" + path + "], apiVersion: client.authentication.k8s.io/v1, interactiveMode: Never}"
+	}
+	const fetched = `{"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential",
+		"status": {"token": "first"}}`
 	data := server + ", certificate-authority-data: " + encode([]byte(s.certificate()))
 	for _, tt := range []struct{ cluster, user, want string }{
 		{data, "token: first", ""},
 		{server + ", certificate-authority: ca.crt", "tokenFile: token", ""},
 		{data, "client-certificate: ca.crt, client-key: " + filepath.Join(s.dir, "key.pem"), ""},
 		{data, pair, ""},
-		{data + ", certificate-authority: none.pem", "token: first", ""},
+		{data, "token: assistant, as: boss", ""},
+		{data, credential("fetched", fetched), ""},
+		{data, credential("secret", "hunter2"), "decoding stdout"},
+		{data, "token: assistant", "401"},
+		{data + ", certificate-authority: none.pem", "token: first", "both specified"},
+		{data + ", proxy-url: 'me:hunter2@shop:80'", "token: first", "proxy-url"},
+		{data + ", proxy-url: 'http://me:hunter2@localhost:1'", "token: first", "refused"},
 		{data, "tokenFile: none", "none"},
 		{data, "token: hunter2", "401"},
 		{data, "", "401"},
 		{server, "token: first", "unknown authority"},
-		{server + ", certificate-authority: token", "token: first", "want certificates in PEM"},
-		{data, "exec: {command: aws}", "want a token or a client certificate"},
-		{data, "auth-provider: {name: gcp}", "want a token or a client certificate"},
-		{data, "token: first, as: admin", "acts as admin: want credentials"},
+		{server + ", certificate-authority: token", "token: first", "PEM block"},
+		{data, "exec: {command: aws}", "apiVersion must be specified"},
+		{data, "auth-provider: {name: gcp}", "no Auth Provider found"},
 		{data, "client-certificate: none.pem, client-key: none.pem", "none.pem"},
-		{data, "client-certificate-data: aHVudGVyMg==", "client certificate"},
-		{server + ", certificate-authority-data: '?'", "token: hunter2", "base64"},
-		{data, "token: first}}], current-context: nowhere, x: [{y: {", "want a kubeconfig file"},
+		{data, "client-certificate-data: aHVudGVyMg==", "client-key"},
+		{server + ", certificate-authority-data: '?'", "token: hunter2", "want a kubeconfig file"},
+		{data, "token: first}}], current-context: nowhere, x: [{y: {", "nowhere"},
+		{data, "token: *hunter2", "want a kubeconfig file"},
 		{"server: 'https://me:hunter2@shop'", "token: first", "https://HOST:PORT"},
 		{"server: 'https://shop?token=hunter2'", "token: first", "https://HOST:PORT"},
 		{"server: 'https://shop:port'", "token: first", "https://HOST:PORT"},
-		{"", "token: first", "https://HOST:PORT"},
+		{"", "token: first", "no server found"},
 	} {
 		path := s.write(t, "config", fmt.Sprintf(form, tt.cluster, tt.user))
 		e, err := Connect(t.Context(), "kubernetes:shop/ids?kubeconfig="+path)
@@ -379,13 +415,13 @@ func TestURL(t *testing.T) {
 			"kubernetes:shop/ids?%zz":          "parameters can't be parsed",
 		},
 		Failing: map[string]string{
-			"kubernetes:" + long[:63] + "/" + long + "?kubeconfig=/none": "want a kubeconfig file, outside of pods",
+			"kubernetes:" + long[:63] + "/" + long + "?kubeconfig=/none": "want a kubeconfig file that can be read, outside of pods",
 		},
 	})
 }
 
-// TestFindAccess: a kubeconfig file that is named counts, then the pod, then KUBECONFIG, then the
-// user's file.
+// TestFindAccess: a kubeconfig file that is named counts, then the pod, then the files of KUBECONFIG,
+// then the user's file.
 func TestFindAccess(t *testing.T) {
 	home := t.TempDir()
 	config := func(path, server string) string {
@@ -397,21 +433,25 @@ func TestFindAccess(t *testing.T) {
 		return path
 	}
 	named, variable := config("named", "https://named/"), config("variable", "https://variable")
-	config(".kube/config", "https://home")
+	users := config(".kube/config", "https://home")
+	list := strings.Join([]string{filepath.Join(home, "none"), variable, named}, string(filepath.ListSeparator))
+	old := clientcmd.RecommendedHomeFile
+	t.Cleanup(func() { clientcmd.RecommendedHomeFile = old })
 	for _, tt := range []struct {
-		named, variable, pod, home string
-		want                       string
+		named, variable, pod, users string
+		want                        string
 	}{
-		{named, variable, "10.0.0.1", home, "https://named"},
-		{"", variable, "10.0.0.1", home, "automountServiceAccountToken"},
-		{"", variable, "", home, "https://variable"},
-		{"", variable + string(filepath.ListSeparator) + named, "", home, "KUBECONFIG names 2 files"},
-		{"", "", "", home, "https://home"},
-		{"", "", "", "", "HOME"},
+		{named, variable, "10.0.0.1", users, "https://named"},
+		{os.DevNull, variable, "10.0.0.1", users, "want a kubeconfig file"},
+		{"", variable, "10.0.0.1", users, "automountServiceAccountToken"},
+		{"", variable, "", users, "https://variable"},
+		{"", list, "", users, "https://variable"},
+		{"", "", "", users, "https://home"},
+		{"", "", "", filepath.Join(home, "none"), "want a kubeconfig file"},
 	} {
 		t.Setenv("KUBECONFIG", tt.variable)
 		t.Setenv("KUBERNETES_SERVICE_HOST", tt.pod)
-		t.Setenv("HOME", tt.home)
+		clientcmd.RecommendedHomeFile = tt.users // by HOME as it was when the program began
 		a, err := findAccess(tt.named)
 		if err == nil && a.server != tt.want || err != nil && !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%+v: %+v, %v", tt, a, err)
@@ -436,5 +476,5 @@ func TestInPod(t *testing.T) {
 	require.NoError(t, os.Remove(filepath.Join(dir, "ca.crt")))
 	require.Refuses(t, fs.ErrNotExist, "without a certificate authority")(inPod(dir, "10.0.0.1", ""))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "ca.crt"), []byte("none"), 0o600))
-	require.Says(t, "want certificates in PEM", "with another authority's file")(inPod(dir, "10.0.0.1", ""))
+	require.Says(t, "PEM block", "with another authority's file")(inPod(dir, "10.0.0.1", ""))
 }

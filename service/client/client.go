@@ -128,8 +128,7 @@ func share(ctx context.Context, n int) time.Duration {
 
 // othersMaySucceed reports whether another replica may succeed after err.
 func othersMaySucceed(err error) bool {
-	var wait *lease.WaitError
-	if errors.As(err, &wait) {
+	if _, wait := errors.AsType[*lease.WaitError](err); wait {
 		return false // the others have the same store, and must wait too
 	}
 	switch connect.CodeOf(err) {
@@ -142,6 +141,6 @@ func othersMaySucceed(err error) bool {
 
 // neverSent reports whether a request can't have reached a replica, as no connection could be made.
 func neverSent(err error) bool {
-	var network *net.OpError
-	return errors.As(err, &network) && network.Op == "dial"
+	network, ok := errors.AsType[*net.OpError](err)
+	return ok && network.Op == "dial"
 }

@@ -225,8 +225,7 @@ func (s *Space) State() (*State, error) {
 	if state.err == nil {
 		return state, nil
 	}
-	var wait *lease.WaitError
-	if errors.As(state.err, &wait) {
+	if wait, ok := errors.AsType[*lease.WaitError](state.err); ok {
 		public := &lease.WaitError{Err: wait.Err, Until: wait.Until, Why: "space " + s.Name}
 		return nil, fmt.Errorf("%w: %w", ErrNotOpen, public)
 	}

@@ -34,7 +34,7 @@ func (t *tool) unlessStopped(ctx context.Context, work func(context.Context) err
 		signal.Stop(signals)
 	}()
 	err := work(ctx)
-	if signal := (stopped{}); errors.As(context.Cause(ctx), &signal) {
+	if signal, ok := errors.AsType[stopped](context.Cause(ctx)); ok {
 		t.stoppedBy = signal.Signal
 	}
 	return err
