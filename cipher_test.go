@@ -353,9 +353,7 @@ func TestBackendsAreThosePromised(t *testing.T) {
 	}
 	slices.Sort(got)
 	slices.Sort(want)
-	if !slices.Equal(got, want) {
-		t.Errorf("backends %v, the CPU promises %v", got, want)
-	}
+	require.That(t, slices.Equal(got, want), "backends %v, the CPU promises %v", got, want)
 	t.Logf("in use: %s, of %v", Backend(), got)
 	for _, name := range map[string][]string{"amd64": {"avx512", "avx2"}, "arm64": {"sve2", "neon"}}[runtime.GOARCH] {
 		t.Run(name, func(t *testing.T) {

@@ -267,9 +267,7 @@ func TestLasting(t *testing.T) {
 			s.calls()
 			time.Sleep(time.Hour)
 			synctest.Wait()
-			if calls := s.calls(); calls != nil {
-				t.Errorf("%v: asked %d times more without a caller", want, len(calls))
-			}
+			require.That(t, s.calls() == nil, "%v: asked again without a caller", want)
 
 			s.set(nil)
 			require.Refuses(t, want, "the call that asks")(c.Next())
@@ -394,9 +392,7 @@ func TestStuck(t *testing.T) {
 		}
 		time.Sleep(time.Millisecond)
 		synctest.Wait()
-		if got := c.Status().Err; !errors.Is(got, context.DeadlineExceeded) {
-			t.Error(got)
-		}
+		require.ErrorIs(t, c.Status().Err, context.DeadlineExceeded, "status")
 		if calls := s.calls(); len(calls) != 1 {
 			t.Errorf("%d calls at a time", len(calls))
 		}

@@ -333,9 +333,7 @@ func TestKeeperOutlives(t *testing.T) {
 			s.set(true)
 			left := time.Now()
 			end := k.Status().End
-			if end.Sub(left) < 3*time.Minute {
-				t.Errorf("leases for %v, want 3 minutes", end.Sub(left))
-			}
+			require.That(t, end.Sub(left) >= 3*time.Minute, "leases for %v, want 3 minutes", end.Sub(left))
 			for ; time.Now().Before(end); time.Sleep(time.Second) {
 				synctest.Wait()
 				status := k.Status()
@@ -368,9 +366,7 @@ func TestKeeperOutlives(t *testing.T) {
 			text := log.String()
 			since := "since=" + end.UTC().Format("2006-01-02T15:04:05")
 			for _, once := range []string{"level=WARN", "level=ERROR", "IDs go on", since} {
-				if strings.Count(text, once) != 1 {
-					t.Errorf("IDs ended at %v, want one %s: log:\n%s", end.UTC(), once, text)
-				}
+				require.Equal(t, strings.Count(text, once), 1, "%s in the log:\n%s", once, text)
 			}
 
 			for range 2 {

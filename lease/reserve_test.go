@@ -401,9 +401,7 @@ func TestRegions(t *testing.T) {
 		for _, region := range []uint32{0, tt.regions - 1} {
 			part := Limits{First: region * tt.nodes, Nodes: tt.nodes}
 			usual := mainNodesOf(t, part, tt.spared)
-			if perSecond := uint64(usual) * (randflake.MaxSequence + 1); perSecond != tt.perSecond {
-				t.Errorf("%d regions: %d IDs a second, want %d", tt.regions, perSecond, tt.perSecond)
-			}
+			require.Equal(t, uint64(usual)*(randflake.MaxSequence+1), tt.perSecond, "%d regions: IDs a second", tt.regions)
 			part.Reserve = tt.most
 			if n := mainNodesOf(t, part, tt.most); n < tt.most {
 				t.Errorf("%d regions: %d main nodes beside a reserve of %d", tt.regions, n, tt.most)

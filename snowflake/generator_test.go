@@ -105,9 +105,7 @@ func (b *bench) want(n int, ms int64) Fields {
 		if err := b.ready(); err != nil && !b.waits {
 			b.Errorf("Ready: %v", err)
 		}
-		if after := b.count(); after != before {
-			b.Errorf("Ready made %d IDs", after-before)
-		}
+		require.Equal(b, b.count(), before, "IDs made by Ready")
 		var id ID
 		var err error
 		if b.waits {

@@ -126,9 +126,7 @@ func TestVersion7(t *testing.T) {
 	}
 	const random = "\x0f\xff\x3f\xff\xff\xff\xff\xff\xff\xff"
 	for i, want := range []byte(random) {
-		if both := ones[6+i] & zeros[6+i]; both != want {
-			t.Errorf("byte %d: the bits %08b have both values, want %08b", 6+i, both, want)
-		}
+		require.Equal(t, ones[6+i]&zeros[6+i], want, "byte %d: the bits that have both values", 6+i)
 	}
 }
 

@@ -80,9 +80,7 @@ func (b *testbed) next(t testing.TB, s *Series) Number {
 	require.Gives(t, n, "%#v is read as", n)(s.Parse(n.String()))
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.issued[n.String()] {
-		t.Errorf("%s twice", n)
-	}
+	require.That(t, !b.issued[n.String()], "%s twice", n)
 	b.issued[n.String()] = true
 	return n
 }

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/randflake/randflake/internal/test/require"
 )
 
 var errNone = errors.New("none left")
@@ -68,9 +70,7 @@ func TestFirstComeFirstServed(t *testing.T) {
 			synctest.Wait()
 			want := []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}[:min(3*second, 10)]
 			water.mu.Lock()
-			if !slices.Equal(served, want) {
-				t.Errorf("after %d s served %v, want %v", second, served, want)
-			}
+			require.That(t, slices.Equal(served, want), "after %d s served %v, want %v", second, served, want)
 			water.mu.Unlock()
 		}
 		if water.tries > 10+10+4 { // each when it comes and when it is served, and the first in line once a second
@@ -273,9 +273,7 @@ func TestLoneFunctionThatDoesNotReturn(t *testing.T) {
 				synctest.Wait()
 				wantEmpty(t, q)
 				err := q.Wait(over, func() (time.Duration, error) { return time.Hour, errNone })
-				if !errors.Is(err, errNone) {
-					t.Errorf("%s, %s: %v", name, where, err)
-				}
+				require.ErrorIs(t, err, errNone, "%s, %s", name, where)
 			}
 		})
 	}
@@ -321,9 +319,7 @@ func TestOneTimer(t *testing.T) {
 			t.Helper()
 			time.Sleep(after)
 			synctest.Wait()
-			if got := tries.Load(); got != n {
-				t.Errorf("%d tries, want %d", got, n)
-			}
+			require.Equal(t, tries.Load(), n, "tries")
 		}
 
 		ctx, cancel := context.WithCancel(t.Context())

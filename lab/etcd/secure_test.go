@@ -13,6 +13,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/randflake/randflake/internal/test/enginetest"
+	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/lab/etcd"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/etcd"
@@ -90,9 +91,7 @@ func TestTLS(t *testing.T) {
 
 	base := "etcds://" + cluster.Hosts() + "/?prefix=/x/"
 	known, proof := "&ca="+serverCert, "&certificate="+clientCert+"&key="+clientKey
-	if err := create(t.Context(), base+known+proof, "a"); err != nil {
-		t.Error(err)
-	}
+	require.NoError(t, create(t.Context(), base+known+proof, "a"))
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	for name, tt := range map[string]struct{ url, says string }{

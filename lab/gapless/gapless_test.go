@@ -266,9 +266,7 @@ func (d database) faults(t *testing.T, db *sql.DB, proxy *servers.Proxy) {
 		case 40, 80, 120:
 			proxy.Cut()
 		case 160:
-			if err := cmp.Or(d.end(), d.start()); err != nil {
-				t.Error(err)
-			}
+			require.NoError(t, cmp.Or(d.end(), d.start()))
 		case 200:
 			proxy.LoseReply(d.commit) // the reply to this transaction's commit: others wait for it
 		default:
@@ -277,9 +275,7 @@ func (d database) faults(t *testing.T, db *sql.DB, proxy *servers.Proxy) {
 		return true
 	}
 	numbers := d.run(t, &r, 200)
-	if err := check(numbers); err != nil {
-		t.Error(err)
-	}
+	require.NoError(t, check(numbers))
 	t.Logf("%d numbers; transactions: %d committed, %d rolled back, %d lost", len(numbers), r.committed.Load(),
 		r.rolledBack.Load(), r.lost.Load())
 	require.That(t, r.rolledBack.Load() != 0 && r.lost.Load() >= 5 && proxy.Lost(),

@@ -15,6 +15,8 @@ import (
 	"regexp"
 	"slices"
 	"testing"
+
+	"github.com/randflake/randflake/internal/test/require"
 )
 
 var architectures = []*architecture{amd64, arm64}
@@ -59,9 +61,7 @@ func (c *code) claims(t *testing.T) (all []claim) {
 func TestKernels(t *testing.T) {
 	eachArchitecture(t, func(t *testing.T, c *code) {
 		for _, claim := range c.claims(t) {
-			if err := claim.prove(newTerms(), c); err != nil {
-				t.Error(err)
-			}
+			require.NoError(t, claim.prove(newTerms(), c))
 		}
 	})
 }
@@ -75,9 +75,7 @@ func TestSameAssembly(t *testing.T) {
 		if err != nil || !bytes.HasPrefix(text, []byte("//go:build gc && !purego\n")) || len(conditions.FindAll(text, -1)) != 1 {
 			t.Errorf("%s: %v: it depends on more than gc and purego", arch.name, err)
 		}
-		if n := bytes.Count(text, []byte("\nTEXT ")); n != arch.kernels {
-			t.Errorf("%s: %d functions, want %d", arch.name, n, arch.kernels)
-		}
+		require.Equal(t, bytes.Count(text, []byte("\nTEXT ")), arch.kernels, "functions of %s", arch.name)
 	}
 	if files, _ := filepath.Glob("../../*.s"); len(files) != len(architectures) {
 		t.Errorf("%v: want one file for each architecture", files)

@@ -114,9 +114,7 @@ func TestKeepWarns(t *testing.T) {
 			t.Skipf("the temporary directory is on no disk: %#x", at.Type)
 		}
 		makeOne(t)
-		if !strings.Contains(log.String(), "level=INFO ") {
-			t.Error(log)
-		}
+		require.Contains(t, log.String(), "level=INFO ", "log")
 	})
 }
 

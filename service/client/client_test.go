@@ -150,9 +150,7 @@ func TestReplicas(t *testing.T) {
 	leases, err := client.New(t.Context(), "demo", []string{away, sound})
 	want := lease.Limits{First: 16, Nodes: 8, Ahead: 5, Window: time.Minute, MaxSkew: 7 * time.Second}
 	require.Must(t, err == nil && leases.Limits() == want, "%+v, %v", leases, err)
-	if err := leases.CheckSecret([8]byte{1, 35, 69, 103, 137, 171, 205, 239}); err != nil {
-		t.Error(err)
-	}
+	require.NoError(t, leases.CheckSecret([8]byte{1, 35, 69, 103, 137, 171, 205, 239}))
 	err = leases.CheckSecret([8]byte{})
 	require.That(t, errors.Is(err, lease.ErrSecret) && strings.Contains(err.Error(), sound),
 		"another secret: error %v, want one that says of which service", err)

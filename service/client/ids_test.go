@@ -159,9 +159,7 @@ func TestMintAfterStop(t *testing.T) {
 			id, err := ids.Mint(t.Context())
 			require.That(t, id == 1 && err == nil, "ID %d, error %v, want the first", id, err)
 			wall = wall.Add(step)
-			if id, err := ids.Mint(t.Context()); id != 513 || err != nil {
-				t.Errorf("ID %d, error %v after a step of %v, want the first of a new call", id, err, step)
-			}
+			require.Gives(t, randflake.ID(513), "after a step of %v, the first of a new call", step)(ids.Mint(t.Context()))
 		})
 	}
 }
@@ -216,12 +214,8 @@ func TestMintFails(t *testing.T) {
 // are refused.
 func TestMintKinds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		if id, err := minting[ulid.ID](t, &mint{kind: "ulid"}).Mint(t.Context()); err != nil || id != (ulid.ID{15: 1}) {
-			t.Errorf("%v, error %v", id, err)
-		}
-		if id, err := minting[snowflake.ID](t, &mint{kind: "twitter"}).Mint(t.Context()); err != nil || id != 1 {
-			t.Errorf("%v, error %v", id, err)
-		}
+		require.Gives(t, ulid.ID{15: 1}, "a ULID")(minting[ulid.ID](t, &mint{kind: "ulid"}).Mint(t.Context()))
+		require.Gives(t, snowflake.ID(1), "a Snowflake")(minting[snowflake.ID](t, &mint{kind: "twitter"}).Mint(t.Context()))
 		for _, other := range []string{"ulid", "twitter"} {
 			_, err := minting[randflake.ID](t, &mint{kind: other}).Mint(t.Context())
 			wantText := "space demo: want the type of its IDs for NewIDs, not randflake.ID"

@@ -1,6 +1,10 @@
 package localfile
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/randflake/randflake/internal/test/require"
+)
 
 func TestNetwork(t *testing.T) {
 	for _, magic := range []uint32{
@@ -11,7 +15,5 @@ func TestNetwork(t *testing.T) {
 			t.Errorf("file systems of type %#x are not refused", magic)
 		}
 	}
-	if kind, err := Network(t.TempDir()); kind != "" || err != nil {
-		t.Errorf("the temporary directory: %q, %v", kind, err)
-	}
+	require.Gives(t, "", "the temporary directory")(Network(t.TempDir()))
 }

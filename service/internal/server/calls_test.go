@@ -348,9 +348,7 @@ func TestGetMakesNothing(t *testing.T) {
 		require.That(t, a.status == tt.status,
 			"GET %s, from %q: %d %s, want %d", tt.path, tt.site, a.status, a.text, tt.status)
 	}
-	if lines := strings.Count(w.written.String(), `"msg":"inspect"`); lines != 3 {
-		t.Errorf("the audit log has %d lines on inspections, want those of the 3 calls that are answered", lines)
-	}
+	require.Equal(t, strings.Count(w.written.String(), `"msg":"inspect"`), 3, "lines on inspections")
 	elsewhere := func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "cross-site") }
 	if a := w.call("IDService/Mint", `{"space":"mint"}`, elsewhere); a.status != http.StatusForbidden {
 		t.Errorf("POST by a page of another site: %d %s", a.status, a.text)

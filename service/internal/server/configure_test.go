@@ -69,9 +69,7 @@ func TestConfigure(t *testing.T) {
 	w.wants("", w.call("CounterService/Next", `{"space":"mint","counter":"more"}`), "a new counter")
 	a := w.call("CounterService/Next", `{"space":"mint","counter":"others"}`)
 	require.That(t, strings.Contains(a.text, `"COUNTER_MISMATCH"`), "a counter that is configured otherwise: %s", a.text)
-	if again, err := w.setup.Load().counters["none"].Handle(t.Context(), "orders"); again != same || err != nil {
-		t.Errorf("a counter that stayed as it is has another handle, error %v", err)
-	}
+	require.Gives(t, same, "a counter that stayed as it is")(w.setup.Load().counters["none"].Handle(t.Context(), "orders"))
 	if err := w.reconfigure(func(c *config.Config) {
 		c.Spaces = []config.Space{{Name: "new", Kind: "randflake", Store: "none", SecretFile: "no/such/file"}}
 	}); err == nil || w.call("IDService/Mint", `{"space":"mint"}`).status != http.StatusOK {
@@ -107,9 +105,7 @@ func TestNeverOpened(t *testing.T) {
 		require.That(t, s.Ready() != nil, "ready, and no space was ever open")
 		away.Store(false)
 		time.Sleep(time.Minute)
-		if err := s.Ready(); err != nil {
-			t.Error(err)
-		}
+		require.That(t, s.Ready() == nil, "not ready: %v", s.Ready())
 		away.Store(true)
 		require.NoError(t, s.Configure(&config.Config{Spaces: spaces[1:]}))
 		time.Sleep(time.Minute)

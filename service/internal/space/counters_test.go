@@ -117,9 +117,7 @@ func TestTakesInTurn(t *testing.T) {
 		take()
 		calls.Wait()
 		const last = callers + 2 // with the calls of take here
-		if swaps := f.swaps.Load() - before; swaps != last-1 {
-			t.Errorf("%d changes of the store were tried for %d calls", swaps, last-1)
-		}
+		require.Equal(t, f.swaps.Load()-before, last-1, "changes of the store for %d calls", last-1)
 		want := int64(last * (last + 1) / 2)
 		require.That(t, sum.Load() == want, "the numbers add up to %d, want %d", sum.Load(), want)
 	})

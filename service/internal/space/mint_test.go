@@ -78,9 +78,7 @@ func TestULIDs(t *testing.T) {
 			}
 			slices.Sort(texts)
 			require.Equal(t, len(slices.Compact(texts)), 100, "store %q: different IDs", place)
-			if _, err := state.Minter.Numbers(t.Context(), 1); !errors.Is(err, ErrNoNumber) {
-				t.Errorf("store %q: an ID as an integer: error %v", place, err)
-			}
+			require.Refuses(t, ErrNoNumber, "store %q: an ID as an integer", place)(state.Minter.Numbers(t.Context(), 1))
 			asked := f.attempts.Load() > 0
 			require.That(t, asked == (place != "") && f.Ready() == nil,
 				"store %q: asked %v, ready %v", place, asked, f.Ready())
@@ -221,7 +219,5 @@ func TestExplain(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if err := explain(randflake.ErrExhausted, keeper); err != randflake.ErrExhausted {
-		t.Error(err)
-	}
+	require.Equal(t, explain(randflake.ErrExhausted, keeper), randflake.ErrExhausted, "other errors")
 }

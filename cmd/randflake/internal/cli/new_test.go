@@ -316,9 +316,7 @@ func TestStoppedAtTheEnd(t *testing.T) {
 	defer cancel()
 	fill := func(_ context.Context, ids []randflake.ID) (int, error) { return len(ids), nil }
 	m := newMinter(5, 1, randflakeFormats["text"], fill)
-	if err := m.mint(ctx, &tool{stdout: ending{cancel}}); err != nil {
-		t.Error(err)
-	}
+	require.NoError(t, m.mint(ctx, &tool{stdout: ending{cancel}}))
 }
 
 // An ending writer ends a context once something was written.
