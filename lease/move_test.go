@@ -351,9 +351,7 @@ func TestRetire(t *testing.T) {
 	w.must(w.old.Retire(t.Context()))
 	w.must(w.old.Retire(t.Context()))
 	wantRetired(t, w.old)
-	if _, err := takeWindow(t.Context(), w.old, 0, 1); err == nil || !strings.Contains(err.Error(), "no space took its place") {
-		t.Errorf("%v, want that no space took its place", err)
-	}
+	require.Says(t, "no space took its place", "the old space")(takeWindow(t.Context(), w.old, 0, 1))
 	wantRetired(t, other)
 	w.must(unaware.ReportLoss(t.Context(), "not of the mark"))
 	wantRetired(t, unaware)

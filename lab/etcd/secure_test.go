@@ -102,9 +102,7 @@ func TestTLS(t *testing.T) {
 		"no TLS where the server has": {"etcd://" + cluster.Hosts(), ""},
 	} {
 		wg.Go(func() {
-			if err := create(t.Context(), tt.url, "c"); err == nil || !strings.Contains(err.Error(), tt.says) {
-				t.Errorf("%s: error %v, want one that says %q", name, err, tt.says)
-			}
+			require.ErrorSays(t, create(t.Context(), tt.url, "c"), tt.says, "%s", name)
 		})
 	}
 }

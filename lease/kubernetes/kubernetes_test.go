@@ -248,17 +248,13 @@ func TestBusy(t *testing.T) {
 func TestRedirected(t *testing.T) {
 	s := start(t)
 	s.redirects = true
-	if err := s.connect(t).Prepare(t.Context()); err == nil || !strings.Contains(err.Error(), "307") {
-		t.Error(err)
-	}
+	require.ErrorSays(t, s.connect(t).Prepare(t.Context()), "307", "redirected")
 }
 
 // TestNoNamespace: without its namespace a ConfigMap can't be made, however often it is tried.
 func TestNoNamespace(t *testing.T) {
 	e := newEngine(start(t).access(t), "none", "ids")
-	if err := e.Prepare(t.Context()); err == nil || !strings.Contains(err.Error(), "404") {
-		t.Error(err)
-	}
+	require.ErrorSays(t, e.Prepare(t.Context()), "404", "prepare")
 }
 
 // TestFull: spaces are added as long as all can age, and those that are there can age.
