@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/internal/vmgen"
 )
 
@@ -112,9 +113,7 @@ func everythingAtOnce(t *testing.T, strict bool, leases []Lease, options []Optio
 		}
 	}
 	workers.Wait()
-	if uint64(l.Count()) != asked.Load() {
-		t.Errorf("%d IDs, want %d", l.Count(), asked.Load())
-	}
+	require.Equal(t, uint64(l.Count()), asked.Load(), "IDs")
 	if n := g.leases.Made.Load(); n > asked.Load() || n == 0 {
 		t.Errorf("%d counted, want %d at most", n, asked.Load())
 	}

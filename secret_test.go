@@ -224,9 +224,7 @@ func TestDerive(t *testing.T) {
 
 func TestCheckValue(t *testing.T) {
 	a, b := secretOf([16]byte{1}), secretOf([16]byte{1, 15: 1})
-	if a.CheckValue() == b.CheckValue() {
-		t.Errorf("two secrets have the check value %x", a.CheckValue())
-	}
+	require.That(t, a.CheckValue() != b.CheckValue(), "two secrets have the check value %x", a.CheckValue())
 	// printf 'randflake key check value' | openssl dgst -sha256 -mac hmac -macopt
 	// hexkey:01000000000000000000000000000000
 	require.Equal(t, a.CheckValue(), [8]byte{0x83, 0xfb, 0xfa, 0x51, 0x14, 0x19, 0xe7, 0x03}, "check value")

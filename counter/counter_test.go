@@ -49,9 +49,7 @@ func (l *ledger) add(t testing.TB, numbers ...int64) {
 		if l.given == nil {
 			l.given = map[int64]bool{}
 		}
-		if l.given[n] {
-			t.Errorf("%d was given twice", n)
-		}
+		require.That(t, !l.given[n], "%d was given twice", n)
 		l.given[n] = true
 	}
 }
@@ -295,9 +293,7 @@ func TestLoss(t *testing.T) {
 	data.Restore(old)
 	for err = nil; err == nil || errors.Is(err, ErrPending); _, err = c.Next() {
 	}
-	if !errors.Is(err, lease.ErrCounter) {
-		t.Fatal(err)
-	}
+	require.ErrorIs(t, err, lease.ErrCounter, "once its store went back")
 	if found, err := counters.source.Counter(t.Context(), "orders"); !found.Lost || err != nil {
 		t.Errorf("%+v, %v", found, err)
 	}

@@ -98,9 +98,7 @@ func TestLastMillisecond(t *testing.T) {
 		}
 		l, err := ParseLayout(text(0))
 		require.NoError(t, err)
-		if !l.Expires().Equal(end) {
-			t.Errorf("%v expires at %v, want %v", l, l.Expires(), end)
-		}
+		require.That(t, l.Expires().Equal(end), "%v expires at %v, want %v", l, l.Expires(), end)
 		refusesLayout(t, text(1), "at most 35")
 	}
 }

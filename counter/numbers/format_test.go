@@ -219,9 +219,7 @@ func TestRandomPatterns(t *testing.T) {
 		}
 	}
 	for _, p := range periods {
-		if valid[p] < 500 {
-			t.Errorf("%d texts by the %v", valid[p], p)
-		}
+		require.That(t, valid[p] >= 500, "%d texts by the %v", valid[p], p)
 	}
 }
 

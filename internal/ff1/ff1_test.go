@@ -174,9 +174,7 @@ func TestOutsideOfDomain(t *testing.T) {
 	} {
 		func() {
 			defer func() {
-				if recover() == nil {
-					t.Errorf("%s: no panic", name)
-				}
+				require.That(t, recover() != nil, "%s: no panic", name)
 			}()
 			call()
 		}()

@@ -353,8 +353,6 @@ func TestShortPauses(t *testing.T) {
 			}
 			return 1, errNone
 		})
-		if tries > 10_010 {
-			t.Errorf("%d tries in a second", tries)
-		}
+		require.That(t, tries <= 10_010, "%d tries in a second", tries)
 	})
 }

@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/randflake/randflake/internal/test/require"
 )
 
 // A processor executes single instructions for comparison with their models.
@@ -143,9 +145,7 @@ func (p processor) run(t *testing.T, c *code, operations []operation, stubs stri
 			want = append(want, state...)
 		}
 	}
-	if symbolic < len(operations) {
-		t.Errorf("only %d of %d trials have variables", symbolic, tries*len(operations))
-	}
+	require.That(t, symbolic >= len(operations), "only %d of %d trials have variables", symbolic, tries*len(operations))
 	must(t, os.WriteFile(filepath.Join(dir, "states"), input, 0o600))
 	out := run(strings.Join(append(p.tools[2:], "./program states"), " "))
 	if len(out) != len(want) {

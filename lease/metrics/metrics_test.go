@@ -7,6 +7,8 @@ import (
 	"runtime/debug"
 	"sync"
 	"testing"
+
+	"github.com/randflake/randflake/internal/test/require"
 )
 
 func TestMetrics(t *testing.T) {
@@ -17,9 +19,7 @@ func TestMetrics(t *testing.T) {
 		{Flag("a", "A.", false), Metric{Name: "a", Help: "A."}},
 		{Counter("a_total", "A.", 3), Metric{Name: "a_total", Help: "A.", Counter: true, Value: 3}},
 	} {
-		if !reflect.DeepEqual(c.got, c.want) {
-			t.Errorf("%+v, want %+v", c.got, c.want)
-		}
+		require.That(t, reflect.DeepEqual(c.got, c.want), "%+v, want %+v", c.got, c.want)
 	}
 }
 
@@ -65,9 +65,7 @@ func TestWithShared(t *testing.T) {
 		})
 	}
 	scrapes.Wait()
-	if same[0].Labels != nil {
-		t.Errorf("written: %v", same)
-	}
+	require.That(t, same[0].Labels == nil, "written: %v", same)
 }
 
 func TestBuild(t *testing.T) {

@@ -142,9 +142,7 @@ func FuzzParseKey(f *testing.F) {
 	f.Fuzz(func(t *testing.T, prefix, delimiter, suffix string, split byte, key string) {
 		keys, err := New(Format{prefix, []int{int(split)}, delimiter, suffix})
 		if err != nil {
-			if !errors.Is(err, ErrInvalidFormat) {
-				t.Error(err)
-			}
+			require.ErrorIs(t, err, ErrInvalidFormat, "format")
 			return
 		}
 		id, err := keys.Parse(key)

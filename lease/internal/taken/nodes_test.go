@@ -27,9 +27,7 @@ func TestNodes(t *testing.T) {
 		}
 	}
 	for window, next := range want {
-		if n.At(window) < next {
-			t.Errorf("window %d went back from %d to %d", window, next, n.At(window))
-		}
+		require.That(t, n.At(window) >= next, "window %d went back from %d to %d", window, next, n.At(window))
 	}
 }
 

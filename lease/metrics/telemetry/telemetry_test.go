@@ -67,9 +67,7 @@ func TestTelemetry(t *testing.T) {
 	names := map[string]int{}
 	for _, s := range spans.Ended() {
 		names[s.Name()]++
-		if s.Status().Code == codes.Error {
-			t.Errorf("span %s: %v", s.Name(), s.Status())
-		}
+		require.That(t, s.Status().Code != codes.Error, "span %s: %v", s.Name(), s.Status())
 	}
 	require.That(t, names["randflake.store.read"] != 0 && names["randflake.store.swap"] != 0, "spans %v", names)
 }

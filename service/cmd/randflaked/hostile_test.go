@@ -335,9 +335,7 @@ rules: [{principals: [greedy, web], spaces: [demo], verbs: [mint]}]
 		}
 		stop()
 		floods.Wait()
-		if cut.Load() < 20 {
-			t.Errorf("with token %q: connections were cut %d times", token, cut.Load())
-		}
+		require.That(t, cut.Load() >= 20, "with token %q: connections were cut %d times", token, cut.Load())
 		t.Logf("with token %q: %d calls that were canceled, %d connections that were cut, %d calls answered", token, begun.Load(), cut.Load(), calls)
 	}
 }
