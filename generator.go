@@ -106,13 +106,32 @@ func (g *Generator) Generate() (ID, error) { // Wait has its lines once more
 }
 
 // generate is Generate by the slow way, without reporting a refusal.
+//
+// The slow ways make attempts until one succeeds, or afterRefusal says that no other helps. generate
+// takes an ID of this processor's shard, and fillFromShards does so for fewer than 64 of them.
+// fillFromCursor is for more, and with Strict for all: it claims runs from the cursor. No clock is
+// read while a shard is pinned: that may allocate, and an injected clock may block.
 func (g *Generator) generate() (ID, error) {
-	var id [1]ID
-	_, err := g.fill(id[:])
-	if err != nil {
-		return 0, err
+	if g.strict {
+		var id [1]ID
+		_, err := g.fill(id[:])
+		return id[0], err
 	}
-	return id[0], nil
+	a := g.firstAttempt()
+	for {
+		id, refusal := g.fromShard(a)
+		if a.st.Machine.Stale() { // asked last: a copy that was made meanwhile may have the same ID
+			return 0, errCopied
+		}
+		if refusal == nil {
+			return id, nil
+		}
+		var err error
+		a, err = g.afterRefusal(a, refusal)
+		if err != nil {
+			return 0, err
+		}
+	}
 }
 
 // An attempt is one try of a call: under this state, in this second.
@@ -120,6 +139,19 @@ type attempt struct {
 	st    *state
 	now   int64 // the Unix second
 	fresh bool  // now was read from the clock, after st was loaded: only then does a refusal count
+}
+
+// fromShard makes an attempt to get an ID from this processor's shard. A defer of unpin would make
+// Generate slower by 4%.
+func (g *Generator) fromShard(a attempt) (ID, error) {
+	s := a.st.Work.shards.pin()
+	if s == nil {
+		a.st.Work.shards.unpin(s)
+		return 0, errNoShard
+	}
+	id, err := s.next(&a.st.Work, a.now, a.fresh)
+	a.st.Work.shards.unpin(s)
+	return id, err
 }
 
 // afterRefusal does what helps against the refusal of a, which may be to add shards or to put
@@ -162,9 +194,6 @@ func (g *Generator) Fill(dst []ID) (n int, err error) {
 
 // fill is Fill, but does not report a refusal. Few IDs come from a shard's batch, as a kernel takes as
 // long for them as for a batch. With Strict there are no batches.
-//
-// Its ways make attempts until one succeeds, or afterRefusal says that no other helps. No clock is read
-// while a shard is pinned: that may allocate, and an injected clock may block.
 func (g *Generator) fill(dst []ID) (n int, err error) {
 	st := g.load()
 	few := 0 < len(dst) && len(dst) < batchSize
@@ -211,8 +240,7 @@ func (g *Generator) fillFromShards(dst []ID) (n int, err error) {
 	}
 }
 
-// fillFromShard makes an attempt to fill dst from this processor's shard. It does without a defer of unpin, which takes
-// time.
+// fillFromShard makes an attempt to fill dst from this processor's shard.
 func (g *Generator) fillFromShard(a attempt, dst []ID) (n int, err error) {
 	s := a.st.Work.shards.pin()
 	if s == nil {

@@ -50,8 +50,17 @@ var (
 	errReadClock = errors.New("randflake: a new run wants a second that was read from the clock")
 )
 
-// fill fills dst with IDs of the Unix second now, and returns how many it made. fresh says that now was read from the
-// clock.
+// next returns an ID for the Unix second now, or why there is none. fresh says that now was read
+// from the clock.
+func (s *shard) next(w *work, now int64, fresh bool) (ID, error) {
+	if err := s.prepare(w, now, fresh); err != nil {
+		return 0, err
+	}
+	s.idsLeft--
+	return ID(s.ids[s.idsLeft]), nil
+}
+
+// fill fills dst with IDs as next returns them.
 func (s *shard) fill(w *work, now int64, fresh bool, dst []ID) (n int, err error) {
 	for n < len(dst) {
 		if err := s.prepare(w, now, fresh); err != nil {
@@ -69,7 +78,7 @@ func (s *shard) take(dst []ID) (n int) {
 	return copy(asUint64(dst[:n]), s.ids[s.idsLeft:])
 }
 
-// prepare leaves an ID in the batch, or returns why there is none.
+// prepare leaves an ID in the batch for next, or returns why there is none.
 func (s *shard) prepare(w *work, now int64, fresh bool) error {
 	usedUp := s.idsLeft == 0 && s.runLeft == 0
 	if usedUp || s.claimedAt != now {
