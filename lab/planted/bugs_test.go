@@ -65,7 +65,7 @@ var bugs = []bug{
 		"case seen.wentBackFrom(seen.known.value, found):",
 		"case found == nil:",
 	},
-	{"the value that a swap replaced ignored", "lease/detect.go", countersBlind, 8000,
+	{"the value that a swap replaced ignored", "lease/detect.go", lossesBlind, 1000,
 		"		found = seen.valueBefore\n",
 		"",
 	},
