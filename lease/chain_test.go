@@ -79,7 +79,7 @@ type ownNumber struct {
 	n     int64
 }
 
-// A place is where a space can be.
+// A spot is where a space can be.
 type spot struct {
 	store int
 	name  string

@@ -12,7 +12,7 @@ import (
 
 var (
 	explore   = flag.Duration("explore", 0, "how long TestExplore explores each set of scenes; 0 for as many schedules as -schedules says")
-	schedules = flag.Int("schedules", 0, "how many schedules of each set of scenes TestExplore plays; 0 for 150, or 100 with -short")
+	schedules = flag.Int("schedules", 0, "how many schedules TestExplore plays of each set of scenes, and TestChains; 0 for 80, and 400")
 	first     = flag.Uint64("seed", 0, "of the first schedule of TestExplore; 0 for a random one")
 )
 

@@ -64,8 +64,9 @@ func (s *Space) tryToNote(ctx context.Context, seen *snapshot, why string) (note
 		if err != nil {
 			return false, err
 		}
-		if !latest.isMarked() { // another process has set the floor, or the mark was lost
-			return marked && latest.meta != nil && latest.meta.Losses > before.Losses, nil
+		if !latest.isMarked() {
+			floorIsSet := latest.meta != nil && latest.meta.Losses > before.Losses // by another process
+			return marked && floorIsSet, nil                                       // otherwise the mark was lost
 		}
 		noted, err = s.setFloor(ctx, latest, why)
 		if noted || err != nil {
@@ -157,6 +158,7 @@ func (seen *snapshot) restoredMeta() *meta {
 	if mayBeOlder && !known.Trust {
 		m.Trust = false
 	}
+	// Of two values the higher one is safe: it refuses more.
 	m.Losses = max(m.Losses, known.Losses)
 	m.Begin = max(m.Begin, known.Begin)
 	m.Floor = max(m.Floor, known.Floor)

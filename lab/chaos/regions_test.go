@@ -143,7 +143,7 @@ func TestRegions(t *testing.T) {
 	limits := lease.Limits{Window: time.Minute, Ahead: 5, MaxSkew: time.Minute}
 	rate := 1500
 	if testing.Short() {
-		limits = lease.Limits{Window: longer, Ahead: ahead, MaxSkew: time.Second}
+		limits = lease.Limits{Window: 2 * longer, Ahead: ahead, MaxSkew: time.Second}
 		rate = 20_000
 	}
 	r, err := playRegions(t, regions, limits, rate, nodesOfRegion)

@@ -150,6 +150,9 @@ func (r *initRequest) makeSpace(ctx context.Context) error {
 	}
 	defer space.Close()
 	if isThere {
+		if err := r.print("%s", madeSecret); err != nil {
+			return err
+		}
 		return r.printExisting(space)
 	}
 	info, err := space.Info(ctx)
