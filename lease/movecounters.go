@@ -14,8 +14,11 @@ func (mv *move) announceCounters(ctx context.Context, uid string) error {
 	if err != nil {
 		return err
 	}
-	if !seen.announces(uid) { // the space was made, or the third step says what came in its place
-		return nil
+	if !seen.announces(uid) {
+		if seen.meta == nil { // the old space must not be retired for one that is never made
+			return fmt.Errorf("%w: %s: data was lost meanwhile, or another move has begun: try again", ErrUnknown, mv.to)
+		}
+		return nil // the space was made, or the third step says what came in its place
 	}
 	return mv.old.eachCounter(ctx, func(c Counter) error {
 		value, err := c.encode() // with a term of the old space, so it waits

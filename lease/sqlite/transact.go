@@ -110,7 +110,8 @@ func runIn(ctx context.Context, tx *sql.Tx, m mode, run statements) (a lease.Ans
 		return a, err
 	}
 	row := tx.QueryRowContext(ctx, "SELECT token, position FROM randflake_position")
-	return a, row.Scan(&a.Lineage, &a.Position)
+	err = row.Scan(&a.Lineage, &a.Position)
+	return a, err
 }
 
 // source returns the file's name for the driver, with parameters. SQLite does not wait for locks:
