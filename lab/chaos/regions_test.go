@@ -144,7 +144,7 @@ func TestRegions(t *testing.T) {
 	rate := 1500
 	if testing.Short() {
 		limits = lease.Limits{Window: 2 * longer, Ahead: ahead, MaxSkew: time.Second}
-		rate = 20_000
+		rate = 12_000
 	}
 	r, err := playRegions(t, regions, limits, rate, nodesOfRegion)
 	if r.ok() && err != nil { // as on a machine that is busy with other things: see job.patiently
