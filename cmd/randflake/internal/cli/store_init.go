@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -89,7 +90,7 @@ func (r *initRequest) run(cmd *cobra.Command) error {
 	if err := r.readCheck(); err != nil {
 		return err
 	}
-	return r.printExisting(space)
+	return r.printExisting(ctx, space)
 }
 
 // settle finds the store, completes the configuration, and refuses flags that can't be combined.
@@ -108,8 +109,13 @@ func (r *initRequest) settle(cmd *cobra.Command) (err error) {
 		return wrong(cmd, "STORE is missing: "+
 			"for sortable IDs, randflake new makes the space in the state directory when it is first used")
 	}
-	if !r.config.Part {
-		r.config.Limits.Nodes = r.layoutNodes
+	limits := &r.config.Limits
+	switch {
+	case !r.config.Part:
+		limits.Nodes = r.layoutNodes
+	case ofSnowflakes && limits.First+limits.Nodes > r.layoutNodes:
+		return wrong(cmd, "--part ends at node %d: want one of the --nodes, up to %d",
+			limits.Last(), r.layoutNodes-1)
 	}
 	r.config.NoReserve = cmd.Flags().Changed("reserve") && r.config.Limits.Reserve == 0
 	r.config.Trust, err = parseTrust(cmd, r.trust, r.home.at)
@@ -150,7 +156,7 @@ func (r *initRequest) makeSpace(ctx context.Context) error {
 	}
 	defer space.Close()
 	if isThere {
-		return r.printExisting(space)
+		return r.printExisting(ctx, space)
 	}
 	info, err := space.Info(ctx)
 	if err != nil {
@@ -191,8 +197,9 @@ func (r *initRequest) readCheck() error {
 	return nil
 }
 
-// printExisting says that the space is there already. That is an error without --if-missing.
-func (r *initRequest) printExisting(space *lease.Space) error {
+// printExisting says that the space is there already. That is an error without --if-missing, and with other limits
+// than those of the command line: a space that has more than its part of the nodes repeats the IDs of another one.
+func (r *initRequest) printExisting(ctx context.Context, space *lease.Space) error {
 	if !r.ifMissing {
 		return fmt.Errorf("%s exists, and a space is never replaced: use it, or name another one", space)
 	}
@@ -201,7 +208,40 @@ func (r *initRequest) printExisting(space *lease.Space) error {
 			return err
 		}
 	}
+	if err := r.checkLimits(ctx, space); err != nil {
+		return err
+	}
 	return r.print("%s exists\n", space)
+}
+
+// checkLimits returns an error unless the space has the limits that the command line names, which need not be all.
+func (r *initRequest) checkLimits(ctx context.Context, space *lease.Space) error {
+	named := r.config.Limits
+	if named == (lease.Limits{}) && !r.config.NoReserve {
+		return nil
+	}
+	info, err := space.Info(ctx)
+	if err != nil {
+		return err
+	}
+	is := info.Limits
+	want := is
+	if named.Nodes > 0 {
+		want.First = named.First
+		want.Nodes = named.Nodes
+	}
+	want.Window = cmp.Or(named.Window, is.Window)
+	want.Ahead = cmp.Or(named.Ahead, is.Ahead)
+	want.MaxSkew = cmp.Or(named.MaxSkew, is.MaxSkew)
+	if r.config.NoReserve || named.Reserve > 0 {
+		want.Reserve = named.Reserve
+	}
+	if want == is {
+		return nil
+	}
+	return fmt.Errorf("%s exists, with nodes %d to %d, --window %v --ahead %d --max-skew %v --reserve %d, "+
+		"which never change: want these limits, or another name",
+		space, is.First, is.Last(), is.Window, is.Ahead, is.MaxSkew, is.Reserve)
 }
 
 // costOfLoss says for how long a loss of data stops all programs, if it does.
