@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -109,13 +108,8 @@ func (r *initRequest) settle(cmd *cobra.Command) (err error) {
 		return wrong(cmd, "STORE is missing: "+
 			"for sortable IDs, randflake new makes the space in the state directory when it is first used")
 	}
-	limits := &r.config.Limits
-	switch {
-	case !r.config.Part:
-		limits.Nodes = r.layoutNodes
-	case ofSnowflakes && limits.First+limits.Nodes > r.layoutNodes:
-		return wrong(cmd, "--part ends at node %d: want one of the --nodes, up to %d",
-			limits.Last(), r.layoutNodes-1)
+	if !r.config.Part {
+		r.config.Limits.Nodes = r.layoutNodes
 	}
 	r.config.NoReserve = cmd.Flags().Changed("reserve") && r.config.Limits.Reserve == 0
 	r.config.Trust, err = parseTrust(cmd, r.trust, r.home.at)
@@ -197,7 +191,7 @@ func (r *initRequest) readCheck() error {
 	return nil
 }
 
-// printExisting says that the space is there already. That is an error without --if-missing, and with other limits
+// printExisting says that the space is there already. That is an error without --if-missing, and with other nodes
 // than those of the command line: a space that has more than its part of the nodes repeats the IDs of another one.
 func (r *initRequest) printExisting(ctx context.Context, space *lease.Space) error {
 	if !r.ifMissing {
@@ -208,40 +202,17 @@ func (r *initRequest) printExisting(ctx context.Context, space *lease.Space) err
 			return err
 		}
 	}
-	if err := r.checkLimits(ctx, space); err != nil {
-		return err
+	if r.config.Limits.Nodes > 0 {
+		info, err := space.Info(ctx)
+		if err != nil {
+			return err
+		}
+		if r.config.Limits.Nodes != info.Nodes || r.config.Limits.First != info.First {
+			return fmt.Errorf("%s exists, with nodes %d to %d, which never change: take another name",
+				space, info.First, info.Last())
+		}
 	}
 	return r.print("%s exists\n", space)
-}
-
-// checkLimits returns an error unless the space has the limits that the command line names, which need not be all.
-func (r *initRequest) checkLimits(ctx context.Context, space *lease.Space) error {
-	named := r.config.Limits
-	if named == (lease.Limits{}) && !r.config.NoReserve {
-		return nil
-	}
-	info, err := space.Info(ctx)
-	if err != nil {
-		return err
-	}
-	is := info.Limits
-	want := is
-	if named.Nodes > 0 {
-		want.First = named.First
-		want.Nodes = named.Nodes
-	}
-	want.Window = cmp.Or(named.Window, is.Window)
-	want.Ahead = cmp.Or(named.Ahead, is.Ahead)
-	want.MaxSkew = cmp.Or(named.MaxSkew, is.MaxSkew)
-	if r.config.NoReserve || named.Reserve > 0 {
-		want.Reserve = named.Reserve
-	}
-	if want == is {
-		return nil
-	}
-	return fmt.Errorf("%s exists, with nodes %d to %d, --window %v --ahead %d --max-skew %v --reserve %d, "+
-		"which never change: want these limits, or another name",
-		space, is.First, is.Last(), is.Window, is.Ahead, is.MaxSkew, is.Reserve)
 }
 
 // costOfLoss says for how long a loss of data stops all programs, if it does.
