@@ -8,6 +8,9 @@ import (
 // mask is written in place of a password.
 const mask = "xxxxx"
 
+// placeholders puts back what errors say that they want.
+var placeholders = strings.NewReplacer("USER:"+mask+"@", "USER:PASSWORD@", "://HOST:"+mask, "://HOST:PORT")
+
 // A form is a way to write a password. Its expressions have three groups: what is before the password,
 // the password, and what is after it. They are for text, and not for URLs that parse, since most that
 // is said about a URL is said because it does not.
@@ -59,5 +62,5 @@ func Redact(text string, words ...string) string {
 	for _, f := range forms {
 		text = f.inText.ReplaceAllString(text, "${1}"+mask+"${3}")
 	}
-	return strings.ReplaceAll(text, "USER:"+mask+"@", "USER:PASSWORD@") // which errors say that they want
+	return placeholders.Replace(text)
 }

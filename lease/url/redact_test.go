@@ -12,6 +12,7 @@ func TestRedact(t *testing.T) {
 		"":                            "",
 		"no URL: a@b:c":               "no URL: a@b:c",
 		"redis://host:6379/0":         "redis://host:6379/0",
+		"want https://HOST:PORT":      "want https://HOST:PORT",
 		"redis://user@host":           "redis://user@host",
 		"redis://user:hunter2@host/0": "redis://user:xxxxx@host/0",
 		"redis://:hunter2@host":       "redis://:xxxxx@host",

@@ -162,7 +162,9 @@ func TestRules(t *testing.T) {
 // everybody on this machine, by one of its own names.
 func TestIdentify(t *testing.T) {
 	hash := sha256.Sum256([]byte("the-token"))
-	web := config.Principal{Name: "web", TokenHashes: []string{hex.EncodeToString(hash[:])}}
+	ofNothing := sha256.Sum256(nil)
+	hashes := []string{hex.EncodeToString(hash[:]), hex.EncodeToString(ofNothing[:])}
+	web := config.Principal{Name: "web", TokenHashes: hashes}
 	guarded := &config.Config{Principals: []config.Principal{web}}
 	for _, tt := range []struct {
 		config             *config.Config
@@ -173,6 +175,8 @@ func TestIdentify(t *testing.T) {
 		{guarded, "ids.example", "Basic the-token", ""},
 		{guarded, "ids.example", "the-token", ""},
 		{guarded, "ids.example", "Bearer another", ""},
+		{guarded, "ids.example", "Bearer", ""},
+		{guarded, "ids.example", "Bearer  ", ""},
 		{guarded, "ids.example", "Bearer a.b.c", ""},
 		{guarded, "localhost", "", ""},
 		{&config.Config{}, "localhost", "", config.Anyone},

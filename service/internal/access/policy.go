@@ -89,10 +89,12 @@ func (p *Policy) Identify(r *http.Request) (principal string, err error) {
 	}
 	if header := r.Header.Get("Authorization"); header != "" {
 		scheme, token, _ := strings.Cut(header, " ")
-		if !strings.EqualFold(scheme, "Bearer") {
+		token = strings.TrimSpace(token)
+		isEmpty := token == "" // which has a hash, too: that of a variable that was not set
+		if isEmpty || !strings.EqualFold(scheme, "Bearer") {
 			return "", fmt.Errorf("%w: Authorization: want Bearer and a token", ErrUnknown)
 		}
-		return p.byToken(r, strings.TrimSpace(token))
+		return p.byToken(r, token)
 	}
 	if r.TLS == nil || len(r.TLS.PeerCertificates) == 0 {
 		return "", fmt.Errorf("%w: want a header Authorization with a bearer token, or a client certificate",

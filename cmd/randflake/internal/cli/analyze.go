@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"strings"
@@ -90,8 +91,11 @@ func (a *analysis) readLines() error {
 		a.add(text, n)
 	}
 	a.entries.sort()
-	if lines.Err() != nil {
-		return lines.Err()
+	switch {
+	case errors.Is(lines.Err(), bufio.ErrTooLong):
+		return fmt.Errorf("standard input: a line is longer than %d bytes: want an ID at its beginning", longestRow)
+	case lines.Err() != nil:
+		return fmt.Errorf("standard input: %w", lines.Err())
 	}
 	return a.checkTable(table)
 }

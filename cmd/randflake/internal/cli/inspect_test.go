@@ -208,13 +208,16 @@ func TestNewPipedIntoInspect(t *testing.T) {
 		"exit status %d, %s%s", code, &out, &errs)
 }
 
-func TestInspectReportsFailedInput(t *testing.T) {
+func TestFailedInput(t *testing.T) {
 	file, _ := newSecretFile(t)
-	var out, errs bytes.Buffer
-	in := io.MultiReader(strings.NewReader("jvgoe12ccb8gh\nv"), iotest.ErrReader(errors.New("torn cable")))
-	code := (&tool{stdin: in, stdout: &out, stderr: &errs}).run(t.Context(), []string{"inspect", "--secret-file", file})
-	require.That(t, code == exitFailed && strings.Count(out.String(), "\n") == 1 && strings.Contains(errs.String(), "standard input: torn cable"),
-		"exit status %d, output %q, %q", code, &out, &errs)
+	for command, lines := range map[string]int{"inspect": 1, "analyze": 0} {
+		var out, errs bytes.Buffer
+		in := io.MultiReader(strings.NewReader("jvgoe12ccb8gh\nv"), iotest.ErrReader(errors.New("torn cable")))
+		code := (&tool{stdin: in, stdout: &out, stderr: &errs}).run(t.Context(), []string{command, "--secret-file", file})
+		failed := code == exitFailed && strings.Contains(errs.String(), "standard input: torn cable")
+		require.That(t, failed && strings.Count(out.String(), "\n") == lines,
+			"%s: exit status %d, output %q, %q", command, code, &out, &errs)
+	}
 }
 
 // TestConvert has each form of an ID become each other.

@@ -89,7 +89,7 @@ func (r *initRequest) run(cmd *cobra.Command) error {
 	if err := r.readCheck(); err != nil {
 		return err
 	}
-	return r.printExisting(space)
+	return r.printExisting(ctx, space)
 }
 
 // settle finds the store, completes the configuration, and refuses flags that can't be combined.
@@ -153,7 +153,7 @@ func (r *initRequest) makeSpace(ctx context.Context) error {
 		if err := r.print("%s", madeSecret); err != nil {
 			return err
 		}
-		return r.printExisting(space)
+		return r.printExisting(ctx, space)
 	}
 	info, err := space.Info(ctx)
 	if err != nil {
@@ -194,14 +194,25 @@ func (r *initRequest) readCheck() error {
 	return nil
 }
 
-// printExisting says that the space is there already. That is an error without --if-missing.
-func (r *initRequest) printExisting(space *lease.Space) error {
+// printExisting says that the space is there already. That is an error without --if-missing, and with other nodes
+// than those of the command line: a space that has more than its part of the nodes repeats the IDs of another one.
+func (r *initRequest) printExisting(ctx context.Context, space *lease.Space) error {
 	if !r.ifMissing {
 		return fmt.Errorf("%s exists, and a space is never replaced: use it, or name another one", space)
 	}
 	if r.config.Check != [8]byte{} {
 		if err := space.CheckSecret(r.config.Check); err != nil {
 			return err
+		}
+	}
+	if r.config.Limits.Nodes > 0 {
+		info, err := space.Info(ctx)
+		if err != nil {
+			return err
+		}
+		if r.config.Limits.Nodes != info.Nodes || r.config.Limits.First != info.First {
+			return fmt.Errorf("%s exists, with nodes %d to %d, which never change: take another name",
+				space, info.First, info.Last())
 		}
 	}
 	return r.print("%s exists\n", space)

@@ -55,6 +55,8 @@ func TestStores(t *testing.T) {
 		{"sql --dialect mysql --default --node 131070 --store spare", 1, "leases node 131070: want one that is not of 0 to 131070"},
 		{"store init --never-used ids", 1, "never replaced"},
 		{"store init --if-missing ids", 0, "exists"},
+		{"store init --if-missing --part 0-131071 ids", 0, "exists"},
+		{"store init --if-missing --part 0-65535 ids", 1, "exists, with nodes 0 to 131071, which never change: take another name"},
 		{"store info ids", 0, "ok     the secret is that of the space\n"},
 		{"new -n 3 --store ids", 0, ""},
 		{"store info ids", 0, "ok     nodes of the present window that are leased: 1\n"},
