@@ -150,10 +150,7 @@ func (r *initRequest) makeSpace(ctx context.Context) error {
 	}
 	defer space.Close()
 	if isThere {
-		if err := r.print("%s", madeSecret); err != nil {
-			return err
-		}
-		return r.printExisting(ctx, space)
+		return errors.Join(r.print("%s", madeSecret), r.printExisting(ctx, space))
 	}
 	info, err := space.Info(ctx)
 	if err != nil {
