@@ -136,7 +136,7 @@ func (mv *move) occupied(ctx context.Context, old, there *meta) error {
 		ErrExists, mv.to, mv.old, again)
 }
 
-// makeNew makes the announced space, unless another call has. Meta comes last, because nobody can use
+// makeNew makes the announced space, unless another call has made it. Meta comes last, because nobody can use
 // the space until then. The space is not made if its data were lost after the announcement was found:
 // perhaps it was there already, and used.
 func (mv *move) makeNew(ctx context.Context, retired *snapshot, announced *meta) error {

@@ -21,8 +21,8 @@ func (s *Space) Retire(ctx context.Context) error {
 	return err
 }
 
-// retire puts a retirement, and returns a snapshot in which it is there. One for an abandoned space is
-// replaced, also by one without a successor.
+// retire puts a retirement, and returns a snapshot in which it is there. It replaces one
+// for an abandoned space, even if it has no successor itself.
 func (s *Space) retire(ctx context.Context, as retirement, abandoned []string) (*snapshot, error) {
 	attempts := s.attempts(leasesRecord)
 	for {

@@ -7,7 +7,7 @@ import (
 	"github.com/randflake/randflake/lease"
 )
 
-// Periods are the parts of time with each of which numbers begin at 1 again. One of them is a lease.Period.
+// Periods say when numbers begin at 1 again, such as each day. One such day is a lease.Period.
 type Periods int
 
 const (

@@ -8,8 +8,8 @@ import (
 // mask is written in place of a password.
 const mask = "xxxxx"
 
-// placeholders puts back what errors say that they want.
-var placeholders = strings.NewReplacer("USER:"+mask+"@", "USER:PASSWORD@", "://HOST:"+mask, "://HOST:PORT")
+// ownWords unmasks the words USER:PASSWORD and HOST:PORT of our own errors.
+var ownWords = strings.NewReplacer("USER:"+mask+"@", "USER:PASSWORD@", "://HOST:"+mask, "://HOST:PORT")
 
 // A form is a way to write a password. Its expressions have three groups: what is before the password,
 // the password, and what is after it. They are for text, and not for URLs that parse, since most that
@@ -62,5 +62,5 @@ func Redact(text string, words ...string) string {
 	for _, f := range forms {
 		text = f.inText.ReplaceAllString(text, "${1}"+mask+"${3}")
 	}
-	return placeholders.Replace(text)
+	return ownWords.Replace(text)
 }

@@ -65,7 +65,7 @@ func countersOf(ctx context.Context, space *lease.Space, prefix string) (all []l
 	}
 }
 
-// A counterJSON is what counter list prints of a counter. The form in which a store keeps it may change, but not this.
+// A counterJSON is what counter list prints of a counter. Scripts read it, so it stays as it is when a store's form changes.
 type counterJSON struct {
 	Name    string `json:"name"`
 	State   string `json:"state"`

@@ -41,7 +41,7 @@ type inspector struct {
 	home     home              // of the secret
 	json     bool              // print readings so
 	cipher   *randflake.Cipher // nil if there is no secret, or the IDs need none
-	noSecret error             // why there is none, for an ID that needs it
+	noSecret error             // why cipher is nil: the error for a Randflake ID
 	now      func() time.Time  // IDs of later times are implausible
 }
 
@@ -194,8 +194,8 @@ func (i *inspector) checkTime(r reading) error {
 		r.prefix, r.id, r.appendTime(nil), suspicions[r.kind]))
 }
 
-// plausible reads a number in each layout that it can have, and by the secret if it can be of any kind. It returns the
-// readings without a time in the future, or an error if there is none.
+// plausible reads a number in each layout that it can have, and by the secret if it can be of any kind. It drops the
+// readings with a time in the future, and returns an error if no reading is left.
 func (i *inspector) plausible(p parsed, kind string) ([]reading, error) {
 	readings := snowflakeReadings(snowflake.ID(p.id), p.layout)
 	if kind == kindAny && p.layout == "" && i.cipher != nil {
