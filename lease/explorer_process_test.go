@@ -77,9 +77,7 @@ func (p *process) open() error {
 		if w.lineages == 0 { // nothing was lost
 			create.NeverUsed, engine.intercept = true, nil
 		}
-		w.creating++
 		_, err := Create(context.Background(), engine, create)
-		w.creating--
 		w.note("create, new: %v: %v", create.NeverUsed, err)
 	}
 	ctx, h := p.listen(context.Background())

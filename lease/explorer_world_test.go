@@ -21,7 +21,6 @@ type world struct {
 	processes   []*process
 	names       int    // that processes were given
 	generations uint64 // of machines
-	creating    int    // how many processes make a space just now
 	depth       int    // of events in calls of others
 
 	logs bool
@@ -105,7 +104,7 @@ func (w *world) events(p *process) []event {
 		{2, w.losses, w.restart},
 		{1, w.losses, w.doubt},
 		{1, w.losses && idle, p.trust},
-		{1, w.losses && w.creating == 0, w.loseAll}, // who makes a space again waits until the store is sound
+		{1, w.losses, w.loseAll},
 		{2, w.losses && len(w.backups) > 0, w.restore},
 		{3, w.losses && len(w.backups) > 0, w.rollBack},
 		{2, w.losses && idle, p.report},
