@@ -189,6 +189,7 @@ func (mv *move) newMeta(retired *meta, seen *snapshot) *meta {
 	m.Incarnation = seen.Incarnation
 	m.Trust = seen.announced.Trust
 	m.Abandoned = seen.announced.Abandoned
+	m.before = slices.Concat(retired.before, seen.announced.before)
 	m.Why = "moved from " + mv.old.String()
 	m.Floor = max(m.Floor, m.newFloor(seen.later()))
 	return &m

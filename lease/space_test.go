@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"math"
 	"strings"
 	"testing"
@@ -430,10 +429,11 @@ func TestOpen(t *testing.T) {
 		{"s/meta", `"nodes":1024`, `"nodes":0`, ErrCorrupt, ErrCorrupt},
 		{"s/meta", `"nodes":1024`, `"nodes":1000000`, ErrCorrupt, ErrCorrupt},
 		{"s/meta", `{`, ``, ErrCorrupt, ErrCorrupt},
-		{"s/meta", `"floor":0`, `"floor":-1`, ErrCorrupt, ErrCorrupt},
+		{"s/meta", `"floor":0`, `"floor":-60`, ErrCorrupt, ErrCorrupt},
+		{"s/meta", `"floor":0`, `"floor":90`, ErrCorrupt, ErrCorrupt}, // where no window begins
 		{"s/meta", `"floor":0`, `"floor":"9"`, ErrCorrupt, ErrCorrupt},
-		{"s/meta", `"floor":0`, `"begin":-1,"floor":0`, ErrCorrupt, ErrCorrupt},
-		{"s/meta", `"floor":0`, `"floor":0,"tick":-1`, ErrCorrupt, ErrCorrupt},
+		{"s/meta", `"floor":0`, `"begin":-60,"floor":0`, ErrCorrupt, ErrCorrupt},
+		{"s/meta", `"floor":0`, `"floor":0,"tick":-8`, ErrCorrupt, ErrCorrupt},
 		{"s/meta", `"floor":0`, `"floor":0,"tick":9223372036854775807`, ErrCorrupt, ErrCorrupt},
 		{"s/leases", "0 0 0 0", "1 0 0", nil, ErrCorrupt},
 		{"s/leases", "0 0 0 0", "1", nil, ErrCorrupt},
@@ -462,35 +462,6 @@ func TestOpen(t *testing.T) {
 		if _, err := s.Info(t.Context()); change.use != ErrFull && !errors.Is(err, change.use) {
 			t.Errorf("%s: info: %v, want %v", change.new, err, change.use)
 		}
-	}
-}
-
-// TestEntriesOfFirstRelease: what v0.1.0 wrote goes on, and is written back as such.
-func TestEntriesOfFirstRelease(t *testing.T) {
-	const rest = `"check":"0100000000000000","uid":"N","term":"A","losses":0,"floor":0,"lineage":"first"}`
-	for _, meta := range []string{
-		`{"format":1,"limits":{"nodes":1024,"window":60,"ahead":5,"maxSkew":60,"reserve":0},` + rest,
-		`{"format":1,"limits":{"nodes":131072,"window":60,"ahead":5,"maxSkew":60,"reserve":1024},` + rest,
-	} {
-		data := newMemory()
-		data.data = map[string]string{
-			"s/meta":   meta,
-			"s/leases": "1 0 0 0 30000000 3 1 30000001 0 0",
-			"s/c/c":    `{"format":1,"counter":{"next":7,"start":0,"step":1,"last":9223372036854775807,"term":"A"}}`,
-		}
-		s, err := Open(t.Context(), conn{memory: data}, Config{Name: "s", Clock: atNoon})
-		require.NoError(t, err)
-		require.NoError(t, s.CheckSecret([8]byte{1}))
-		lease, err := takeWindow(t.Context(), s, s.Limits().WindowOf(noon), 2)
-		require.That(t, err == nil && lease.FirstNode == 3, "%v, %v, want the nodes after 2", lease, err)
-		numbers, err := s.TakeNumbers(t.Context(), "c", Period{}, 2)
-		require.That(t, err == nil && numbers.First == 7, "%v, %v, want the numbers from 7 on", numbers, err)
-		want := map[string]string{
-			"s/meta":   meta,
-			"s/leases": "2 0 0 0 30000000 5 2 30000001 0 0",
-			"s/c/c":    `{"format":1,"counter":{"next":9,"start":0,"step":1,"last":9223372036854775807,"term":"A"}}`,
-		}
-		require.That(t, maps.Equal(data.data, want), "%q, want %q", data.data, want)
 	}
 }
 
