@@ -40,6 +40,9 @@ func Move(ctx context.Context, old *Space, engine Engine, config Config) (*Space
 	if err != nil {
 		return nil, err
 	}
+	if err := old.checkMade(config); err != nil {
+		return nil, err
+	}
 	mv := &move{old, to, config.Trust}
 	if err := mv.run(ctx); err != nil {
 		return nil, err

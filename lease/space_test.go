@@ -249,9 +249,13 @@ func TestDefaultReserve(t *testing.T) {
 		{Limits{First: 1 << 16}, false, true, 0, nil},
 	} {
 		config := Config{Limits: c.limits, Part: c.part, NoReserve: c.no, Clock: atNoon, NeverUsed: true}
-		s, err := Create(t.Context(), conn{memory: newMemory()}, config)
+		data := newMemory()
+		s, err := Create(t.Context(), conn{memory: data}, config)
 		if !errors.Is(err, c.err) || err == nil && s.Limits().Reserve != c.want {
 			t.Errorf("%+v: %v, %v", c, s, err)
+		}
+		if c.want > 0 {
+			require.Refuses(t, ErrMismatch, "Open without a reserve")(Open(t.Context(), conn{memory: data}, Config{NoReserve: true}))
 		}
 	}
 }
@@ -413,13 +417,22 @@ func TestOpen(t *testing.T) {
 	wantOpen(ErrNoSpace)
 	s := createAs(t, conn{memory: data}, config)
 	wantOpen(nil)
+	for _, other := range []Config{
+		{Limits: Limits{First: 1}}, {Limits: Limits{Nodes: 1023}}, {Limits: Limits{Window: time.Second}},
+		{Limits: Limits{Ahead: 6}}, {Limits: Limits{MaxSkew: time.Second}}, {Limits: Limits{Reserve: 1}},
+	} {
+		other.Name = "s"
+		_, openErr := Open(t.Context(), conn{memory: data}, other)
+		_, moveErr := Move(t.Context(), s, conn{memory: newMemory()}, other)
+		require.That(t, errors.Is(openErr, ErrMismatch) && errors.Is(moveErr, ErrMismatch), "%+v: %v, %v", other, openErr, moveErr)
+	}
 	good := data.snapshot()
 	for _, change := range []struct {
 		entry, old, new string
 		open, use       error
 	}{
-		{"s/meta", `"window":60`, `"window":10`, nil, ErrNoSpace}, // made anew, with other limits
-		{"s/meta", `"check":"01`, `"check":"02`, nil, ErrNoSpace}, // and for another secret
+		{"s/meta", `"window":60`, `"window":10`, nil, ErrNoSpace},       // made anew, with other limits
+		{"s/meta", `"check":"01`, `"check":"02`, ErrSecret, ErrNoSpace}, // and for another secret
 		{"s/meta", `"nodes":1024`, `"first":1024,"nodes":1024`, nil, ErrNoSpace},
 		{"s/meta", `"nodes":1024`, `"first":131071,"nodes":1024`, ErrCorrupt, ErrCorrupt},
 		{"s/meta", `"window":60`, `"window":60.5`, ErrCorrupt, ErrCorrupt},
@@ -486,7 +499,7 @@ func TestInfo(t *testing.T) {
 	part := Limits{First: 512, Nodes: 1024}
 	s := createAs(t, engine, Config{Name: "s", Check: [8]byte{1, 2}, Limits: part, Clock: at(&now), NeverUsed: true})
 	limits := Limits{First: 512, Nodes: 1024, Window: time.Minute, Ahead: 5, MaxSkew: time.Minute}
-	want := Info{Limits: limits, MainNodes: 1024, Check: "0102000000000000", Floor: time.Unix(0, 0).UTC(), ServerTime: noon.Add(time.Second)}
+	want := Info{Limits: limits, MainNodes: 1024, Check: "0102000000000000", ServerTime: noon.Add(time.Second)}
 	check := func(when string, wantErr error) {
 		t.Helper()
 		if info, err := s.Info(t.Context()); info != want || !errors.Is(err, wantErr) {
