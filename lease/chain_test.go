@@ -17,7 +17,7 @@ import (
 // spaces that are retired first, handles that live on, losses, changes of trust, late swaps, counters. Two secrets
 // have a space each, and their moves meet. lab/planted has the bugs that it must find.
 func TestChains(t *testing.T) {
-	most := cmp.Or(*schedules, 400)
+	most := cmp.Or(*schedules, ordinarily(400))
 	seed := cmp.Or(*first, rand.Uint64N(1e9))
 	began := time.Now()
 	n := 0

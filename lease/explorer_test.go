@@ -41,7 +41,7 @@ var sets = []scenes{
 // TestExplore plays random schedules of several processes on the real code above an engine in memory: see
 // world for what happens, and oracle for what must not. lab/planted has the bugs that it must find.
 func TestExplore(t *testing.T) {
-	most := cmp.Or(*schedules, 80) // make explore plays more
+	most := cmp.Or(*schedules, ordinarily(80)) // make explore plays more
 	for _, set := range sets {
 		t.Run(set.name, func(t *testing.T) {
 			seed := cmp.Or(*first, rand.Uint64N(1e9))
@@ -56,6 +56,15 @@ func TestExplore(t *testing.T) {
 			t.Logf("%d schedules", n)
 		})
 	}
+}
+
+// ordinarily returns how many schedules are played unless a flag says it. A tenth is for the race detector, of
+// which one goroutine needs little, and for emulated machines.
+func ordinarily(schedules int) int {
+	if testing.Short() {
+		return schedules / 10
+	}
+	return schedules
 }
 
 // play plays the schedule of a seed, and returns what is wrong, or with logs what happened until then. Worlds

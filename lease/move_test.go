@@ -108,7 +108,7 @@ func (w *removal) move(f *fuse, name string) (*Space, error) {
 // The calls of a removal's move at which it is killed right after these steps.
 const (
 	afterAnnouncement = 6
-	afterMark         = 17
+	afterMark         = 15
 )
 
 func never() *fuse { return &fuse{last: 1 << 30} }

@@ -54,8 +54,11 @@ func TestReserve(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			step := 3
-			if *explore > 0 {
+			switch {
+			case *explore > 0:
 				step = 1
+			case testing.Short():
+				step = 20
 			}
 			for seconds := rand.IntN(step); seconds < 60; seconds += step {
 				bubble(t, func(t *testing.T) {

@@ -31,8 +31,8 @@ type Space struct {
 // for ever.
 const openTimeout = 10 * time.Second
 
-// Open returns a handle on a space of an engine. It returns ErrNoSpace if there is none. It takes
-// ten seconds at most.
+// Open returns a handle on a space of an engine. It returns ErrNoSpace if there is none, and ErrMismatch
+// or ErrSecret if the space was made as another one than config says. It takes ten seconds at most.
 func Open(ctx context.Context, engine Engine, config Config) (*Space, error) {
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
@@ -51,6 +51,9 @@ func Open(ctx context.Context, engine Engine, config Config) (*Space, error) {
 	// its take goes by. If an older meta comes back, the handle notes a loss, which at worst raises
 	// the floor in vain.
 	s.startFrom(seen.meta)
+	if err := s.checkMade(config); err != nil {
+		return nil, err
+	}
 	return s, nil
 }
 
