@@ -20,7 +20,7 @@ func (mv *move) announceCounters(ctx context.Context, uid string) error {
 		}
 		return nil // the space was made, or the third step says what came in its place
 	}
-	return mv.old.eachCounter(ctx, func(c Counter) error {
+	return mv.from.eachCounter(ctx, func(c Counter) error {
 		value, err := c.encode() // with a term of the old space, so it waits
 		if err != nil {
 			return err
@@ -34,7 +34,7 @@ func (mv *move) announceCounters(ctx context.Context, uid string) error {
 // copyCounters puts the counters of the retired space into the announced one, as long as the
 // announcement is that of seen.
 func (mv *move) copyCounters(ctx context.Context, seen *snapshot) error {
-	return mv.old.eachCounter(ctx, func(c Counter) error {
+	return mv.from.eachCounter(ctx, func(c Counter) error {
 		if err := mv.copyCounter(ctx, c, seen); err != nil {
 			return fmt.Errorf("counter %s: %w", c.Name, err)
 		}
@@ -85,15 +85,15 @@ func (mv *move) copyCounter(ctx context.Context, c Counter, seen *snapshot) erro
 // It reads the counter together with the retirement, as a counter of a retired space does not grow. If the
 // counter waits for a person after a loss of data, it waits in the new space too.
 func (mv *move) retiredCounter(ctx context.Context, name, uid string) ([]byte, error) {
-	seen, err := mv.old.read(ctx, counterRecord(name))
+	seen, err := mv.from.read(ctx, counterRecord(name))
 	if err != nil {
 		return nil, err
 	}
 	if loss := seen.loss(); loss != "" {
-		return nil, fmt.Errorf("%w: %s: data was lost meanwhile: %s: try again", ErrUnknown, mv.old, loss)
+		return nil, fmt.Errorf("%w: %s: data was lost meanwhile: %s: try again", ErrUnknown, mv.from, loss)
 	}
 	if seen.meta.Successor != uid {
-		return nil, fmt.Errorf("%w: %s: another move of it has begun: try again", ErrUnknown, mv.old)
+		return nil, fmt.Errorf("%w: %s: another move of it has begun: try again", ErrUnknown, mv.from)
 	}
 	c, err := decodeCounter(name, seen.value, seen.meta.Term)
 	if err != nil {
