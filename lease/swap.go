@@ -54,16 +54,15 @@ func (seen *snapshot) guess(r record, value []byte) *snapshot {
 	return &snapshot{record: r, rawMeta: seen.rawMeta, value: value}
 }
 
-// swapMeta puts meta, and the taken nodes unless they are nil, if meta and the record are still as in
-// seen.
-func (s *Space) swapMeta(ctx context.Context, seen *snapshot, m *meta, nodes []byte) (*snapshot, error) {
+// swapMeta puts meta, and leases unless they are nil, if meta and the record are still as in seen.
+func (s *Space) swapMeta(ctx context.Context, seen *snapshot, m *meta, leases []byte) (*snapshot, error) {
 	value, err := m.encode()
 	if err != nil {
 		return nil, err
 	}
 	put := []Entry{{metaEntry, value}}
-	if nodes != nil {
-		put = append(put, Entry{leasesRecord.name, nodes})
+	if leases != nil {
+		put = append(put, Entry{leasesRecord.name, leases})
 	}
 	return s.swap(ctx, seen, put...)
 }
@@ -71,8 +70,8 @@ func (s *Space) swapMeta(ctx context.Context, seen *snapshot, m *meta, nodes []b
 // putMeta does the same as swapMeta, and the handle learns what is there then. It is not done if
 // another process was faster, or if the swap took effect on another copy of the data: m is not of that,
 // so the next answer shows a loss.
-func (s *Space) putMeta(ctx context.Context, seen *snapshot, m *meta, nodes []byte) (done bool, err error) {
-	after, err := s.swapMeta(ctx, seen, m, nodes)
+func (s *Space) putMeta(ctx context.Context, seen *snapshot, m *meta, leases []byte) (done bool, err error) {
+	after, err := s.swapMeta(ctx, seen, m, leases)
 	if err != nil {
 		return false, err
 	}

@@ -144,9 +144,8 @@ func (e *Engine) swapIn(ctx context.Context, v *snapshot, expect, put []lease.En
 }
 
 // untilFirst repeats try while it returns ErrChanged, with pauses. If the context ends first, the error
-// says that, and that others were faster. The processes of all spaces are in each other's way, so the
-// pauses grow, but only to 16 times what a try takes: those that swap all the time would keep out one
-// that pauses longer.
+// says that, and that others were faster. As many processes are in each other's way, the pauses grow,
+// but only to 16 times what a try takes: those that swap all the time would keep out one that pauses longer.
 func (e *Engine) untilFirst(ctx context.Context, try func() error) error {
 	const mostTries = 2 // that make the next pause longer
 	for tries := 1; ; tries = min(tries+1, mostTries) {

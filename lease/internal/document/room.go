@@ -9,10 +9,8 @@ import (
 	"github.com/randflake/randflake/lease/internal/entry"
 )
 
-// Each entry must be able to grow to its largest size, or a loss of data could not be noted in a full
-// store. So a further entry is refused if all entries at their largest would not fit.
-
-// checkRoom returns an error if next has more entries than before, and could grow too large with them.
+// checkRoom returns an error if next has more entries than before, and could grow too large with them:
+// there must be room for each entry to grow, such as when a loss of data is noted.
 func (e *Engine) checkRoom(before, next content) error {
 	if len(next.Entries) <= len(before.Entries) {
 		return nil

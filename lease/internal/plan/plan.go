@@ -41,8 +41,6 @@ type outcome struct {
 	retry time.Time // when to ask again; zero for never
 }
 
-func (o outcome) isLeased() bool { return o.err == nil }
-
 func (o outcome) isPutOff() bool { return !o.retry.IsZero() }
 
 // Windows that were put off are asked for again at a random time after their wait: within spreadSoon,
@@ -119,7 +117,7 @@ func (p *Plan) IsAsked(window int64) bool {
 // IsLeased reports whether the generator has a lease of a window.
 func (p *Plan) IsLeased(window int64) bool {
 	o, asked := p.outcomes[window]
-	return asked && o.isLeased()
+	return asked && o.err == nil
 }
 
 // NoteLeased notes that the generator has a lease of a window.

@@ -94,7 +94,6 @@ func (r *initRequest) settle(cmd *cobra.Command) (err error) {
 	if err := r.home.locate(); err != nil {
 		return err
 	}
-
 	if err := refuseZeros(cmd, "nodes", "window", "ahead", "max-skew"); err != nil {
 		return err
 	}
