@@ -117,9 +117,8 @@ func TestEnd(t *testing.T) {
 		require.NoError(t, err)
 		got = append(got, n)
 	}
-	if fmt.Sprint(got) != "[3 8 13 18 23]" || c.Status().Issued != 5 || c.Status().Held != 0 {
-		t.Errorf("%v, %+v", got, c.Status())
-	}
+	require.That(t, fmt.Sprint(got) == "[3 8 13 18 23]" && c.Status().Issued == 5 && c.Status().Held == 0,
+		"%v, %+v", got, c.Status())
 	strict, err := counters.OpenStrict(t.Context(), "orders")
 	require.NoError(t, err)
 	if n, err := strict.Next(t.Context()); !errors.Is(err, lease.ErrEnd) || strict.Status().Err == nil {

@@ -169,9 +169,8 @@ func TestTake(t *testing.T) {
 		b.given.Store(tt.given)
 		dst := make([]int64, tt.n)
 		n, low := b.take(dst)
-		if fmt.Sprint(dst[:n]) != tt.want || low != tt.low {
-			t.Errorf("%d after %d: %d, %v, want %s, %v", tt.n, tt.given, dst[:n], low, tt.want, tt.low)
-		}
+		require.That(t, fmt.Sprint(dst[:n]) == tt.want && low == tt.low,
+			"%d after %d: %d, %v, want %s, %v", tt.n, tt.given, dst[:n], low, tt.want, tt.low)
 	}
 }
 
@@ -216,9 +215,8 @@ func TestFillWait(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		n, err := c.FillWait(ctx, dst)
-		if n != 15 || dst[14] != 50 || !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, errAway) {
-			t.Errorf("%d, %d, %v", n, dst[:n], err)
-		}
+		require.That(t, n == 15 && dst[14] == 50 && errors.Is(err, context.DeadlineExceeded) && errors.Is(err, errAway),
+			"%d, %d, %v", n, dst[:n], err)
 	})
 }
 

@@ -174,9 +174,8 @@ func TestKeeperListens(t *testing.T) {
 		require.That(t, vmgen.Listeners() == 0, "a keeper that is closed listens")
 		s.set(true)
 		k, err := Keep(t.Context(), s, secret, quiet)
-		if k != nil || !errors.Is(err, errAway) || vmgen.Listeners() != 0 {
-			t.Errorf("%v, %v, and %d listen", k, err, vmgen.Listeners())
-		}
+		require.That(t, k == nil && errors.Is(err, errAway) && vmgen.Listeners() == 0,
+			"%v, %v, and %d listen", k, err, vmgen.Listeners())
 	})
 }
 
@@ -202,9 +201,8 @@ func TestCounts(t *testing.T) {
 			require.Equal(t, len(all), 15, "%s: metrics", what)
 			for _, m := range all {
 				name := strings.TrimPrefix(m.Name, "randflake_")
-				if m.Value != want[name] || m.Counter != strings.HasSuffix(name, "_total") || m.Help == "" {
-					t.Errorf("%s: %+v, want %v", what, m, want[name])
-				}
+				require.That(t, m.Value == want[name] && m.Counter == strings.HasSuffix(name, "_total") && m.Help != "",
+					"%s: %+v, want %v", what, m, want[name])
 				require.That(t, strings.Contains(string(page), "`"+m.Name+"`"), "docs/operations.md lacks %s", m.Name)
 			}
 		}
@@ -303,9 +301,8 @@ func TestOutage(t *testing.T) {
 			deepest := int64(0)
 			for range 30 * 60 { // as the keeper takes leases at random moments
 				end, now := k.Status().End, time.Now()
-				if end.Sub(now) < c.least || !k.Status().Healthy {
-					t.Fatalf("%+v: leases for %v: %+v", c, end.Sub(now), k.Status())
-				}
+				require.Must(t, end.Sub(now) >= c.least && k.Status().Healthy,
+					"%+v: leases for %v: %+v", c, end.Sub(now), k.Status())
 				deepest = max(deepest, s.Limits().WindowOf(end)-1-s.Limits().WindowOf(now))
 				time.Sleep(time.Second)
 			}
@@ -922,9 +919,8 @@ func TestUnfitLease(t *testing.T) {
 		}
 		k.Close()
 		k.Close()
-		if k.Status().Healthy || q.closes != 1 {
-			t.Errorf("a keeper that is closed is healthy, or has closed its generator %d times", q.closes)
-		}
+		require.That(t, !k.Status().Healthy && q.closes == 1,
+			"a keeper that is closed is healthy, or has closed its generator %d times", q.closes)
 	})
 }
 

@@ -309,9 +309,8 @@ func TestYear(t *testing.T) {
 		}
 	}
 	t.Logf("%d calls, %d restarts; the store had %d bytes after a day, and has %d", data.calls, restarts, dayOne, data.size())
-	if data.size() > 2500 || len(data.data) != 2 {
-		t.Errorf("the store has %d entries, %d bytes: %v", len(data.data), data.size(), data.data)
-	}
+	require.That(t, data.size() <= 2500 && len(data.data) == 2,
+		"the store has %d entries, %d bytes: %v", len(data.data), data.size(), data.data)
 }
 
 // TestStep: a step takes all windows that are wanted, also on both sides of one that is leased.

@@ -754,9 +754,8 @@ func TestMoveOvertaken(t *testing.T) {
 		require.Done(t)(Move(t.Context(), w.open(conn{memory: w.from}), conn{memory: w.to}, config))
 	}))
 	_, err := w.moveTo(conn{memory: w.to}, old)
-	if !errors.Is(err, ErrUnknown) || !strings.Contains(err.Error(), "another move of it has begun") {
-		t.Errorf("%v, want ErrUnknown and that another move has begun", err)
-	}
+	require.That(t, errors.Is(err, ErrUnknown) && strings.Contains(err.Error(), "another move of it has begun"),
+		"%v, want ErrUnknown and that another move has begun", err)
 }
 
 // TestMoveOpens: with a reserve leases begin as after a loss of data, and without one at the floor.

@@ -128,9 +128,7 @@ func TestReference(t *testing.T) {
 			c, err := New(block, s.radix, s.length, tweak)
 			require.NoError(t, err)
 			wide := left > math.MaxUint64/right
-			if (c.Domain() == 0) != wide {
-				t.Fatalf("%+v: %d numbers", s, c.Domain())
-			}
+			require.Must(t, (c.Domain() == 0) == wide, "%+v: %d numbers", s, c.Domain())
 			for _, n := range [][2]uint64{
 				{random.Uint64N(left), random.Uint64N(right)},
 				{left - 1, right - 1},
@@ -240,9 +238,8 @@ func TestInvalidDomains(t *testing.T) {
 		{1 << 20, 1, radix},
 	} {
 		cipher, err := New(block, c.radix, c.length, nil)
-		if cipher != nil || !errors.Is(err, ErrInvalidDomain) || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("radix %d, length %d: %v, want %s", c.radix, c.length, err, c.want)
-		}
+		require.That(t, cipher == nil && errors.Is(err, ErrInvalidDomain) && strings.Contains(err.Error(), c.want),
+			"radix %d, length %d: %v, want %s", c.radix, c.length, err, c.want)
 	}
 	if _, err := New(narrow{}, 10, 6, nil); err == nil {
 		t.Error("a cipher with blocks of 8 bytes is taken")

@@ -62,9 +62,8 @@ func TestKeep(t *testing.T) {
 	log.Reset()
 	second, same := makeOne(t)
 	require.That(t, log.Len() <= 0, "logged later: %q", log)
-	if first == second || same.Inspect(first) != cipher.Inspect(first) {
-		t.Errorf("%v and %v, which is %v and %v", first, second, cipher.Inspect(first), same.Inspect(first))
-	}
+	require.That(t, first != second && same.Inspect(first) == cipher.Inspect(first),
+		"%v and %v, which is %v and %v", first, second, cipher.Inspect(first), same.Inspect(first))
 	info, err := os.Stat(filepath.Join(dir, "secret"))
 	if err != nil || runtime.GOOS != "windows" && info.Mode() != 0o600 {
 		t.Errorf("secret: %v, %v, want mode 0600", info, err)
