@@ -78,9 +78,8 @@ func TestFloorFails(t *testing.T) {
 		create(t, conn{memory: data}, Limits{Nodes: 1024}, atNoon)
 		s := open(t, failing(data, func(call call) bool { return lost && c.fails(call) }), atNoon)
 		lost, data.lineage = true, "second"
-		if err := c.do(s); !errors.Is(err, errAway) || !errors.Is(err, c.err) {
-			t.Errorf("without %s: %v, want %v", name, err, c.err)
-		}
+		err := c.do(s)
+		require.That(t, errors.Is(err, errAway) && errors.Is(err, c.err), "without %s: %v, want %v", name, err, c.err)
 	}
 	w := newTrial(t, false)
 	w.data.data["s/leases"] = "x"

@@ -128,9 +128,8 @@ func TestKeeperRefused(t *testing.T) {
 			keeper.refused(randflake.ErrLeaseEnded, false)
 			time.Sleep(10 * time.Millisecond)
 		}
-		if n := data.calls - calls; n > 20 {
-			t.Errorf("%d calls in ten seconds", n)
-		}
+		n := data.calls - calls
+		require.That(t, n <= 20, "%d calls in ten seconds", n)
 	})
 }
 
@@ -260,9 +259,8 @@ func (c *crew) step(t *testing.T) *member {
 	m := slices.MinFunc(c.members, func(a, b *member) int { return a.due.Compare(b.due) })
 	c.now = m.due
 	pause := m.loop.step(t.Context())
-	if err := m.loop.status.Err; err != nil {
-		t.Fatalf("%v: %v", c.now, err)
-	}
+	err := m.loop.status.Err
+	require.Must(t, err == nil, "%v: %v", c.now, err)
 	require.Must(t, m.queue.has(c.now.Add(m.off)), "%v: no lease", c.now)
 	m.due = c.now.Add(pause)
 	return m

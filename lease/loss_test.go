@@ -375,11 +375,10 @@ func TestCounterSetDuringLoss(t *testing.T) {
 	w.count(w.a, "", 5)
 	w.beforeCall = once(isSwap, func() { w.report(w.b) })
 	require.ErrorIs(t, w.a.SetCounter(t.Context(), "c", 7), ErrCounter, "SetCounter")
-	if c, err := w.a.Counter(t.Context(), "c"); err != nil || c.Next != 5 || !c.Lost {
-		t.Errorf("%+v, %v", c, err)
-	}
+	c, err := w.a.Counter(t.Context(), "c")
+	require.That(t, err == nil && c.Next == 5 && c.Lost, "%+v, %v", c, err)
 	w.must(w.a.CreateCounter(t.Context(), Counter{Name: "new"}))
-	_, err := w.a.TakeNumbers(t.Context(), "new", Period{}, 1)
+	_, err = w.a.TakeNumbers(t.Context(), "new", Period{}, 1)
 	require.ErrorIs(t, err, ErrCounter, "a counter that may have been lost")
 	require.Contains(t, fmt.Sprint(err), ": no number is known", "a counter that may have been lost")
 }

@@ -246,9 +246,8 @@ func TestMoveRefused(t *testing.T) {
 			w := newRemoval(t, Limits{})
 			tt.before(w)
 			before := w.from.snapshot()
-			if s, err := w.move(never(), tt.name); !errors.Is(err, tt.err) || s != nil {
-				t.Errorf("%v, %v, want %v", s, err, tt.err)
-			}
+			s, err := w.move(never(), tt.name)
+			require.That(t, errors.Is(err, tt.err) && s == nil, "%v, %v, want %v", s, err, tt.err)
 			w.wantMark(tt.retired)
 			if w.to == w.from && !reflect.DeepEqual(w.from.snapshot(), before) {
 				t.Error("a move to itself writes something")
@@ -527,9 +526,8 @@ func TestMoveTrust(t *testing.T) {
 		w.must(w.old.SetTrust(t.Context(), false))
 		s, err := move(never(), false)
 		w.must(err)
-		if info, err := s.Info(t.Context()); err != nil || info.Trust || info.Retired {
-			t.Errorf("%+v, %v, want a space without trust", info, err)
-		}
+		info, err := s.Info(t.Context())
+		require.That(t, err == nil && !info.Trust && !info.Retired, "%+v, %v, want a space without trust", info, err)
 		w.wantMark(true)
 	}
 }
@@ -682,9 +680,8 @@ func TestMoveSameIDs(t *testing.T) {
 			"%+v: opened: %v", tt, openErr)
 		_, err := Create(t.Context(), conn{memory: w.to}, config)
 		require.ErrorIs(t, err, tt.want, "%+v", tt)
-		if _, err := w.move(never(), "s"); (err == nil) != (tt.want != nil) {
-			t.Errorf("%+v: moved again: %v", tt, err)
-		}
+		_, err = w.move(never(), "s")
+		require.That(t, (err == nil) == (tt.want != nil), "%+v: moved again: %v", tt, err)
 	}
 }
 
@@ -737,9 +734,8 @@ func TestMoveLoss(t *testing.T) {
 		}
 		s, err = w.move(never(), "s")
 		w.must(err)
-		if c, err := s.Counter(t.Context(), "a"); err != nil || !c.Lost {
-			t.Errorf("%+v, %v, want one that waits", c, err)
-		}
+		c, err := s.Counter(t.Context(), "a")
+		require.That(t, err == nil && c.Lost, "%+v, %v, want one that waits", c, err)
 	}
 }
 
@@ -800,9 +796,8 @@ type granted map[[2]int64]string
 func (g granted) add(t *testing.T, l randflake.Lease, by string) {
 	for node := l.FirstNode; node <= l.LastNode; node++ {
 		at := [2]int64{int64(node), l.Start.Unix()}
-		if other := g[at]; other != "" {
-			t.Fatalf("node %d from %v is granted by the %s and the %s space", node, l.Start, other, by)
-		}
+		other := g[at]
+		require.Must(t, other == "", "node %d from %v is granted by the %s and the %s space", node, l.Start, other, by)
 		g[at] = by
 	}
 }

@@ -192,9 +192,8 @@ func TestOpens(t *testing.T) {
 		if tt.opens > 0 {
 			want = noon.Add(tt.opens)
 		}
-		if info := infoOf(t, s); !info.ReserveOpens.Equal(want) {
-			t.Errorf("%s: opens %v, want %v", tt.what, info.ReserveOpens, want)
-		}
+		info := infoOf(t, s)
+		require.That(t, info.ReserveOpens.Equal(want), "%s: opens %v, want %v", tt.what, info.ReserveOpens, want)
 		for end := now.Add(15 * time.Minute); now.Before(end); now = now.Add(time.Second) {
 			info := infoOf(t, s)
 			until := info.Floor
@@ -379,9 +378,8 @@ func TestLossPause(t *testing.T) {
 		{Limits{Nodes: 1024}, 4 * time.Minute},
 	} {
 		limits, err := Config{Limits: tt.limits}.limits()
-		if got := limits.LossPause(); got != tt.want || err != nil {
-			t.Errorf("%+v: %v, %v, want %v", limits, got, err, tt.want)
-		}
+		got := limits.LossPause()
+		require.That(t, got == tt.want && err == nil, "%+v: %v, %v, want %v", limits, got, err, tt.want)
 	}
 }
 
@@ -403,9 +401,8 @@ func TestRegions(t *testing.T) {
 			usual := mainNodesOf(t, part, tt.spared)
 			require.Equal(t, uint64(usual)*(randflake.MaxSequence+1), tt.perSecond, "%d regions: IDs a second", tt.regions)
 			part.Reserve = tt.most
-			if n := mainNodesOf(t, part, tt.most); n < tt.most {
-				t.Errorf("%d regions: %d main nodes beside a reserve of %d", tt.regions, n, tt.most)
-			}
+			n := mainNodesOf(t, part, tt.most)
+			require.That(t, n >= tt.most, "%d regions: %d main nodes beside a reserve of %d", tt.regions, n, tt.most)
 			larger := int64(tt.most + 1)
 			require.That(t, int64(tt.nodes)-sliceCount*larger < larger,
 				"%d regions: a reserve of %d leaves as many main nodes", tt.regions, larger)
