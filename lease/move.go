@@ -117,23 +117,20 @@ func (m *meta) succeeds(old *meta) bool {
 	return m.Predecessor == old.UID && (old.Successor == "" || old.Successor == m.UID)
 }
 
-// giveUp ends a move that finds another space at the new place. If the old space was retired for one
-// that is never made because of it, the old space is retired without a successor, to be moved again.
+// giveUp ends a move that finds another space at the new place, by an error. If the old space was retired
+// for one that is never made because of that, it is retired without a successor, to be moved again.
 func (mv *move) giveUp(ctx context.Context, oldMeta, otherMeta *meta) error {
 	if otherMeta.UID == oldMeta.UID { // perhaps by another address
 		return fmt.Errorf("%w: %s and %s are the same space, or one is a copy of the other: take another name or store",
 			ErrExists, mv.from, mv.to)
 	}
-	if !slices.Contains(otherMeta.Abandoned, oldMeta.Successor) {
-		return mv.occupiedError("")
+	again := ""
+	if slices.Contains(otherMeta.Abandoned, oldMeta.Successor) {
+		if _, err := mv.from.retire(ctx, retirement{Retired: true}, otherMeta.Abandoned); err != nil {
+			return err
+		}
+		again = ", which can be moved again"
 	}
-	if _, err := mv.from.retire(ctx, retirement{Retired: true}, otherMeta.Abandoned); err != nil {
-		return err
-	}
-	return mv.occupiedError(", which can be moved again")
-}
-
-func (mv *move) occupiedError(again string) error {
 	return fmt.Errorf("%w: %s: it did not take the place of %s%s: take another name or store",
 		ErrExists, mv.to, mv.from, again)
 }
