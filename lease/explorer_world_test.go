@@ -12,15 +12,15 @@ type world struct {
 	scene
 	*rand.Rand
 	limits  Limits
-	breadth int64
-	journal // schedule_test.go
+	breadth int64 // of the band of right clocks, in seconds
+	journal       // schedule_test.go
 
 	storage // explorer_store_test.go
 	oracle  // explorer_oracle_test.go
 
 	processes   []*process
-	names       int    // how many processes have a name
-	generations uint64 // how many generations of machines there were
+	names       int    // the name of the newest process
+	generations uint64 // the newest generation of a machine
 	creating    int    // how many processes make a space just now
 }
 
