@@ -412,9 +412,7 @@ func TestMoveCounters(t *testing.T) {
 	w := newRemoval(t, Limits{})
 	shift := Period{"shift", "early", noon}
 	w.must(w.old.CreateCounter(t.Context(), Counter{Name: "c", Start: 3, Periods: "shift", Series: "aa"}))
-	backup := w.from.snapshot()
-	backup.lineage = "restored"
-	w.from.restore(backup)
+	w.from.replace("restored")
 	w.must(w.old.ReportLoss(t.Context(), "restored"))
 	w.must(w.old.SetCounter(t.Context(), "b", 50))
 	w.must(w.old.SetCounter(t.Context(), "c", 8))
