@@ -183,9 +183,8 @@ func TestOutsideOfDomain(t *testing.T) {
 func TestKeyIsNotPrinted(t *testing.T) {
 	key := []byte("0123456789abcdef")
 	c := newTest(t, 10, 6, "")
-	if printed := fmt.Sprintf("%v %+v %#v", *c, *c, *c); leaktest.Find(printed, key) != "" {
-		t.Errorf("the key is in %s", printed)
-	}
+	printed := fmt.Sprintf("%v %+v %#v", *c, *c, *c)
+	require.That(t, leaktest.Find(printed, key) == "", "the key is in %s", printed)
 	if runtime.GOARCH == "s390x" {
 		t.Skip("the block of package aes keeps the key in another form here, which the check does not know")
 	}
@@ -265,9 +264,8 @@ func TestNIST(t *testing.T) {
 			Key, Tweak, Plaintext, Ciphertext string
 		}
 	}
-	if err := errors.Join(err, json.Unmarshal(data, &file)); err != nil || len(file.Samples) != 9 {
-		t.Fatalf("%v, %d samples, want NIST's nine", err, len(file.Samples))
-	}
+	err = errors.Join(err, json.Unmarshal(data, &file))
+	require.Must(t, err == nil && len(file.Samples) == 9, "%v, %d samples, want NIST's nine", err, len(file.Samples))
 	for i, s := range file.Samples {
 		key, errKey := hex.DecodeString(s.Key)
 		tweak, errTweak := hex.DecodeString(s.Tweak)

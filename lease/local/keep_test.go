@@ -115,9 +115,8 @@ func TestKeepRefuses(t *testing.T) {
 			wantErr(t, "Keep", err, c.want, c.said)
 			wantErr(t, "Keep", err, c.want, dir)
 			require.That(t, keeper == nil, "there is a keeper")
-			if after, _ := filepath.Glob(filepath.Join(dir, "*")); len(after) != len(before) {
-				t.Errorf("%v, then %v", before, after)
-			}
+			after, _ := filepath.Glob(filepath.Join(dir, "*"))
+			require.That(t, len(after) == len(before), "%v, then %v", before, after)
 		})
 	}
 }
@@ -129,9 +128,8 @@ func TestDirRefuses(t *testing.T) {
 			t.Errorf("%q: %s, %v", name, dir, err)
 			continue
 		}
-		if _, kept := Keep(name); kept == nil || kept.Error() != err.Error() {
-			t.Errorf("%q: Keep: %v, and Dir: %v", name, kept, err)
-		}
+		_, kept := Keep(name)
+		require.That(t, kept != nil && kept.Error() == err.Error(), "%q: Keep: %v, and Dir: %v", name, kept, err)
 	}
 }
 
