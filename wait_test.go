@@ -26,40 +26,45 @@ func inBubble(t *testing.T, test func(t *testing.T, g *Generator)) {
 	})
 }
 
+// waits are the calls that wait for one ID.
+var waits = map[string]func(g *Generator, ctx context.Context) (ID, error){
+	"Wait": (*Generator).Wait,
+	"FillWait": func(g *Generator, ctx context.Context) (ID, error) {
+		var ids [1]ID
+		_, err := g.FillWait(ctx, ids[:])
+		return ids[0], err
+	},
+}
+
 // Wait and FillWait go on for as many seconds as it takes, say how far they came, and return what
 // waiting doesn't help against.
 func TestWait(t *testing.T) {
 	inBubble(t, func(t *testing.T, g *Generator) {
 		l := newLedger(t, g.Lease())
 		begin := time.Now()
-		waited := func(want time.Duration) {
-			t.Helper()
-			require.Equal(t, time.Since(begin), want, "it took")
-		}
-		fill := func(ctx context.Context, dst []ID, want int, errs ...error) {
-			t.Helper()
-			n, err := g.FillWait(ctx, dst)
-			require.That(t, n == want && (err == nil) == (len(errs) == 0), "FillWait = %d, %v, want %d", n, err, want)
-			for _, want := range errs {
-				require.ErrorIs(t, err, want, "FillWait")
-			}
-			l.addIDs(g, dst[:n])
-		}
 		ids := make([]ID, 3*perNode-5)
-		fill(t.Context(), ids, len(ids))
-		waited(2 * time.Second)
+		n, err := g.FillWait(t.Context(), ids)
+		require.That(t, n == len(ids) && err == nil, "FillWait = %d, %v, want %d", n, err, len(ids))
+		require.Equal(t, time.Since(begin), 2*time.Second, "for the IDs of three seconds it took")
+		l.addIDs(g, ids)
 
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second/2)
 		defer cancel()
-		fill(ctx, ids[:10], 5, ErrExhausted, context.DeadlineExceeded)
-		if _, err := g.Wait(t.Context()); err != nil {
-			t.Errorf("Wait: %v", err)
-		}
-		waited(3 * time.Second)
+		n, err = g.FillWait(ctx, ids[:10])
+		require.That(t, n == 5, "FillWait = %d, want 5, which are left of this second", n)
+		require.ErrorIs(t, err, ErrExhausted, "FillWait")
+		require.ErrorIs(t, err, context.DeadlineExceeded, "FillWait")
+		l.addIDs(g, ids[:n])
+
+		require.Done(t)(g.Wait(t.Context()))
+		require.Equal(t, time.Since(begin), 3*time.Second, "up to the next second it took")
 
 		time.Sleep(56 * time.Second) // to the lease's last second
-		fill(t.Context(), ids, perNode, ErrLeaseEnded)
-		fill(t.Context(), nil, 0)
+		n, err = g.FillWait(t.Context(), ids)
+		require.That(t, n == perNode, "FillWait = %d, want %d, which are left of the lease", n, perNode)
+		require.ErrorIs(t, err, ErrLeaseEnded, "FillWait")
+		l.addIDs(g, ids[:n])
+		require.Gives(t, 0, "FillWait for no ID")(g.FillWait(t.Context(), nil))
 	})
 }
 
@@ -88,17 +93,10 @@ func TestWaitForTheClock(t *testing.T) {
 	})
 }
 
-// Who waits is served before those who come later, also when there are IDs again and the line was
-// not served yet.
+// A caller who waits is served before those who come later, also when there are IDs again and the line
+// was not served yet.
 func TestLaterCallersQueue(t *testing.T) {
-	for how, wait := range map[string]func(g *Generator) (ID, error){
-		"Wait": func(g *Generator) (ID, error) { return g.Wait(context.Background()) },
-		"FillWait": func(g *Generator) (ID, error) {
-			var ids [1]ID
-			_, err := g.FillWait(context.Background(), ids[:])
-			return ids[0], err
-		},
-	} {
+	for how, wait := range waits {
 		synctest.Test(t, func(t *testing.T) {
 			clock := newFakeClock(testStart)
 			g := newGenerator(t, testLease(1, 1, testStart, 60), WithClock(clock.now), Strict())
@@ -108,7 +106,7 @@ func TestLaterCallersQueue(t *testing.T) {
 			waiter.Go(func() { first, _ = g.Wait(context.Background()) })
 			synctest.Wait()
 			clock.second.Add(1)
-			second, err := wait(g)
+			second, err := wait(g, context.Background())
 			waiter.Wait()
 			early := g.Cipher().Decrypt(first)
 			late := g.Cipher().Decrypt(second)
@@ -146,19 +144,10 @@ func TestWaitIsWoken(t *testing.T) {
 	}
 }
 
-// A machine is copied when an ID was made for a caller that waits, and the caller has not returned
-// yet: it gets none.
+// A machine is copied after an ID was made for a caller that waits, and before the caller returns: it
+// gets no ID, as that is the original's.
 func TestCopiedBeforeWake(t *testing.T) {
-	for how, wait := range map[string]func(g *Generator, ctx context.Context) error{
-		"Wait": func(g *Generator, ctx context.Context) error {
-			_, err := g.Wait(ctx)
-			return err
-		},
-		"FillWait": func(g *Generator, ctx context.Context) error {
-			_, err := g.FillWait(ctx, make([]ID, 1))
-			return err
-		},
-	} {
+	for how, wait := range waits {
 		var machine atomic.Uint64
 		undo := vmgen.Pretend(&machine)
 		lease := systemLease(0, 0)
@@ -177,7 +166,10 @@ func TestCopiedBeforeWake(t *testing.T) {
 			machine.Add(1)
 		}}
 		done := make(chan error)
-		go func() { done <- wait(g, ctx) }()
+		go func() {
+			_, err := wait(g, ctx)
+			done <- err
+		}()
 		for g.leases.Line.Empty() {
 			runtime.Gosched()
 		}

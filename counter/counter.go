@@ -30,9 +30,9 @@ type Counter struct {
 	fetching fetchState
 	closed   bool
 
-	// ranDry is set when a caller got ErrPending although no fetch had failed: a fetch that begins in
-	// the middle of a run comes too late. The next run's low mark is then at its first number: see newRun.
-	ranDry bool
+	// fetchEarlier is set when a caller got ErrPending although no fetch had failed: the fetch, which
+	// begins in the middle of a run, came too late. That of the next run begins at its first number.
+	fetchEarlier bool
 
 	// Of the numbers taken from the space, callers got those before the current run and those of it:
 	// see issued. The others are held in memory.
@@ -130,7 +130,7 @@ func (c *Counter) Fill(dst []int64) (n int, err error) {
 		}
 		if !c.advance() {
 			if c.fetching.why == nil {
-				c.ranDry = true
+				c.fetchEarlier = true
 			}
 			return n, c.whyNone()
 		}
@@ -161,7 +161,7 @@ func (c *Counter) advance() bool {
 	c.issuedBefore += c.current.Load().count // all of it was given
 	c.current.Store(c.nextRun)
 	c.nextRun = nil
-	c.ranDry = false // it was for the run that is now the current one
+	c.fetchEarlier = false // it was for the run that is now the current one
 	return true
 }
 

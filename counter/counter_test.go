@@ -117,14 +117,12 @@ func TestEnd(t *testing.T) {
 		require.NoError(t, err)
 		got = append(got, n)
 	}
-	if fmt.Sprint(got) != "[3 8 13 18 23]" || c.Status().Issued != 5 || c.Status().Held != 0 {
-		t.Errorf("%v, %+v", got, c.Status())
-	}
+	require.That(t, fmt.Sprint(got) == "[3 8 13 18 23]" && c.Status().Issued == 5 && c.Status().Held == 0,
+		"%v, %+v", got, c.Status())
 	strict, err := counters.OpenStrict(t.Context(), "orders")
 	require.NoError(t, err)
-	if n, err := strict.Next(t.Context()); !errors.Is(err, lease.ErrEnd) || strict.Status().Err == nil {
-		t.Errorf("%d, %v", n, err)
-	}
+	n, err := strict.Next(t.Context())
+	require.That(t, errors.Is(err, lease.ErrEnd) && strict.Status().Err != nil, "%d, %v", n, err)
 }
 
 // TestOpen has counters that are there or not, and options that do not fit.
@@ -197,21 +195,18 @@ func TestOfPeriod(t *testing.T) {
 		"to create":      {config, other},
 		"none to create": {config},
 	} {
-		if c, err := counters.Open(t.Context(), "orders", options...); !errors.Is(err, lease.ErrMismatch) || c != nil {
-			t.Errorf("periods, %s: %v", what, err)
-		}
+		c, err := counters.Open(t.Context(), "orders", options...)
+		require.That(t, errors.Is(err, lease.ErrMismatch) && c == nil, "periods, %s: %v", what, err)
 	}
-	if c, err := counters.Open(t.Context(), "orders", of("tuesday", time.Hour)); !errors.Is(err, lease.ErrClock) || c != nil {
-		t.Errorf("a day that has not begun: %v", err)
-	}
+	c, err := counters.Open(t.Context(), "orders", of("tuesday", time.Hour))
+	require.That(t, errors.Is(err, lease.ErrClock) && c == nil, "a day that has not begun: %v", err)
 	tomorrow, err := counters.Open(t.Context(), "orders", config, of("tuesday", 0), quiet)
 	require.NoError(t, err)
 	defer tomorrow.Close()
 	require.Gives(t, int64(3), "tomorrow")(tomorrow.Next())
 	require.Refuses(t, lease.ErrClock, "on a day that is over")(strict.Next(t.Context()))
-	if c, err := counters.Open(t.Context(), "orders", of("monday", -time.Hour)); !errors.Is(err, lease.ErrClock) || c != nil {
-		t.Errorf("on a day that is over: %v", err)
-	}
+	c, err = counters.Open(t.Context(), "orders", of("monday", -time.Hour))
+	require.That(t, errors.Is(err, lease.ErrClock) && c == nil, "on a day that is over: %v", err)
 }
 
 // TestMetrics: both kinds of handles report what their status says, under the name of the counter. The page has all.
@@ -294,9 +289,8 @@ func TestLoss(t *testing.T) {
 	for err = nil; err == nil || errors.Is(err, ErrPending); _, err = c.Next() {
 	}
 	require.ErrorIs(t, err, lease.ErrCounter, "once its store went back")
-	if found, err := counters.source.Counter(t.Context(), "orders"); !found.Lost || err != nil {
-		t.Errorf("%+v, %v", found, err)
-	}
+	found, err := counters.source.Counter(t.Context(), "orders")
+	require.That(t, found.Lost && err == nil, "%+v, %v", found, err)
 	require.NoError(t, counters.source.SetCounter(t.Context(), "orders", 1000))
 	for n, err := c.Next(); ; n, err = c.Next() {
 		if err == nil && n != 1000 {

@@ -63,7 +63,7 @@ func (c *Counter) fetch(n int64) {
 // before anyone else has c.
 func (c *Counter) newRun(got lease.Run) *run {
 	r := &run{first: got.First, step: got.Step, count: uint64(got.N)}
-	if !c.ranDry {
+	if !c.fetchEarlier {
 		r.low = r.count / 2
 	}
 	c.taken += r.count

@@ -95,9 +95,8 @@ func TestClose(t *testing.T) {
 		var all sync.WaitGroup
 		for range 3 {
 			all.Go(func() {
-				if n, err := c.Wait(t.Context()); !errors.Is(err, ErrClosed) || errors.Is(err, ErrPending) {
-					t.Errorf("%d, %v", n, err)
-				}
+				n, err := c.Wait(t.Context())
+				require.That(t, errors.Is(err, ErrClosed) && !errors.Is(err, ErrPending), "%d, %v", n, err)
 			})
 		}
 		synctest.Wait()
@@ -118,9 +117,8 @@ func TestClose(t *testing.T) {
 		take(t, c, given)
 		for range 2 {
 			require.NoError(t, c.Close())
-			if got := c.Status(); got.Issued != uint64(given) || got.Held != 0 {
-				t.Errorf("%+v, after %d numbers", got, given)
-			}
+			got := c.Status()
+			require.That(t, got.Issued == uint64(given) && got.Held == 0, "%+v, after %d numbers", got, given)
 			if n, err := c.Next(); !errors.Is(err, ErrClosed) { // though the next run may be there
 				t.Errorf("%d, %v, after %d numbers", n, err, given)
 			}
@@ -135,13 +133,11 @@ func TestCloseWhileOthersTake(t *testing.T) {
 	found := c.current.Load()
 	take(t, c, 4)
 	require.NoError(t, c.Close())
-	if n, low := found.take(make([]int64, 3)); n != 0 || low {
-		t.Errorf("%d numbers of a closed run", n)
-	}
+	n, low := found.take(make([]int64, 3))
+	require.That(t, n == 0 && !low, "%d numbers of a closed run", n)
 	require.Refuses(t, ErrClosed, "by the run that it had found")(c.nextFromLow(found, found.given.Add(1)-1))
-	if got := c.Status(); got.Issued != 4 {
-		t.Errorf("%+v", got)
-	}
+	got := c.Status()
+	require.That(t, got.Issued == 4, "%+v", got)
 }
 
 // TestTake: a run gives each of its numbers once, in order, and whoever gets the one at the low mark learns
@@ -169,9 +165,8 @@ func TestTake(t *testing.T) {
 		b.given.Store(tt.given)
 		dst := make([]int64, tt.n)
 		n, low := b.take(dst)
-		if fmt.Sprint(dst[:n]) != tt.want || low != tt.low {
-			t.Errorf("%d after %d: %d, %v, want %s, %v", tt.n, tt.given, dst[:n], low, tt.want, tt.low)
-		}
+		require.That(t, fmt.Sprint(dst[:n]) == tt.want && low == tt.low,
+			"%d after %d: %d, %v, want %s, %v", tt.n, tt.given, dst[:n], low, tt.want, tt.low)
 	}
 }
 
@@ -194,9 +189,8 @@ func TestPending(t *testing.T) {
 			synctest.Wait()
 			take(t, c, 1)
 			synctest.Wait()
-			if got := c.Status(); got.Held != want {
-				t.Errorf("%d are left after %d, want %d", got.Held, i+1, want)
-			}
+			got := c.Status()
+			require.That(t, got.Held == want, "%d are left after %d, want %d", got.Held, i+1, want)
 		}
 	})
 }
@@ -208,17 +202,15 @@ func TestFillWait(t *testing.T) {
 		c := s.open(t, WithRunLength(10, 10))
 		defer c.Close()
 		dst := make([]int64, 35)
-		if n, err := c.FillWait(t.Context(), dst); n != len(dst) || err != nil || dst[34] != 35 {
-			t.Errorf("%d, %d, %v", n, dst, err)
-		}
+		n, err := c.FillWait(t.Context(), dst)
+		require.That(t, n == len(dst) && err == nil && dst[34] == 35, "%d, %d, %v", n, dst, err)
 		synctest.Wait()
 		s.set(away)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		n, err := c.FillWait(ctx, dst)
-		if n != 15 || dst[14] != 50 || !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, errAway) {
-			t.Errorf("%d, %d, %v", n, dst[:n], err)
-		}
+		n, err = c.FillWait(ctx, dst)
+		require.That(t, n == 15 && dst[14] == 50 && errors.Is(err, context.DeadlineExceeded) && errors.Is(err, errAway),
+			"%d, %d, %v", n, dst[:n], err)
 	})
 }
 
@@ -261,9 +253,8 @@ func TestLasting(t *testing.T) {
 			n, err := c.FillWait(ctx, dst)
 			require.That(t, n == 4 && errors.Is(err, want) && !errors.Is(err, ErrPending),
 				"%d, %v, want %v", n, err, want)
-			if got := c.Status().Err; !errors.Is(got, want) {
-				t.Errorf("the status shows %v", got)
-			}
+			got := c.Status().Err
+			require.That(t, errors.Is(got, want), "the status shows %v", got)
 			s.calls()
 			time.Sleep(time.Hour)
 			synctest.Wait()
@@ -312,12 +303,10 @@ func TestRetries(t *testing.T) {
 					}
 				}
 			}
-			if n := len(s.calls()); n < 10 || n > 20 {
-				t.Errorf("asked %d times in a minute", n)
-			}
-			if got := c.Status().Err; !errors.Is(got, errAway) {
-				t.Errorf("the status shows %v", got)
-			}
+			n := len(s.calls())
+			require.That(t, n >= 10 && n <= 20, "asked %d times in a minute", n)
+			got := c.Status().Err
+			require.That(t, errors.Is(got, errAway), "the status shows %v", got)
 			s.set(nil)
 			time.Sleep(10 * time.Second)
 			require.Equal(t, c.Status().Err, nil, "the status, once there are numbers again")
@@ -387,15 +376,13 @@ func TestStuck(t *testing.T) {
 		take(t, c, 2)
 		ctx, cancel := context.WithTimeout(t.Context(), 9999*time.Millisecond)
 		defer cancel()
-		if _, err := c.Wait(ctx); !errors.Is(err, ErrPending) || c.Status().Err != nil {
-			t.Errorf("%v, %+v", err, c.Status())
-		}
+		_, err := c.Wait(ctx)
+		require.That(t, errors.Is(err, ErrPending) && c.Status().Err == nil, "%v, %+v", err, c.Status())
 		time.Sleep(time.Millisecond)
 		synctest.Wait()
 		require.ErrorIs(t, c.Status().Err, context.DeadlineExceeded, "status")
-		if calls := s.calls(); len(calls) != 1 {
-			t.Errorf("%d calls at a time", len(calls))
-		}
+		calls := s.calls()
+		require.That(t, len(calls) == 1, "%d calls at a time", len(calls))
 	})
 }
 
@@ -420,9 +407,8 @@ func TestWrongNumber(t *testing.T) {
 			defer cancel()
 			_, err = c.Wait(ctx)
 			require.Contains(t, fmt.Sprint(err), want, "Wait")
-			if calls := len(s.calls()); calls > 20 {
-				t.Errorf("%d calls in a minute", calls)
-			}
+			calls := len(s.calls())
+			require.That(t, calls <= 20, "%d calls in a minute", calls)
 		})
 	}
 }

@@ -129,9 +129,8 @@ func TestStrictShort(t *testing.T) {
 		want := []outcome{{2, "[1 2]", false}, {2, "[3 4]", false}, {2, "[5 6]", false}, {1, "[7]", true}}
 		require.Equal(t, fmt.Sprint(got), fmt.Sprint(want), "callers get")
 		require.Equal(t, fmt.Sprint(s.calls()), "[2 6 3 1]", "numbers asked for by each call")
-		if got := strict.Status(); got.Taken != 7 || got.Issued != 7 || !errors.Is(got.Err, lease.ErrEnd) {
-			t.Errorf("%+v", got)
-		}
+		status := strict.Status()
+		require.That(t, status.Taken == 7 && status.Issued == 7 && errors.Is(status.Err, lease.ErrEnd), "%+v", status)
 		s.set(nil)
 		if n, err := strict.Next(t.Context()); n != 8 || err != nil || strict.Status().Err != nil {
 			t.Errorf("%d, %v, %+v, once there are numbers again", n, err, strict.Status())

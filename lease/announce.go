@@ -9,31 +9,33 @@ import (
 
 // An announcement is a meta entry of a space that is not there yet: a move is to make it. It has what
 // the move must find again when it was stopped, and no term, so nothing can be granted by it.
+// move.go says when the announced space is abandoned.
 
-// announce returns the announcement of the new space, which an earlier call may have put. It fails
-// before anything is written if the move is not possible.
-func (mv *move) announce(ctx context.Context, old, there *snapshot) (*meta, error) {
-	if _, err := old.takenNodes(mv.old); err != nil { // or the move could not end
+// announce returns the announcement of the new space: that of an earlier call, or else one that it puts.
+// It fails before anything is written if the move is not possible.
+func (mv *move) announce(ctx context.Context, oldSeen, newSeen *snapshot) (*meta, error) {
+	oldMeta := oldSeen.meta
+	if _, err := oldSeen.takenNodes(mv.from); err != nil { // or the move could not end
 		return nil, err
 	}
-	found := there.announced
-	if there.isMoving() && found.succeeds(old.meta) && found.Trust == mv.trust {
+	found := newSeen.announced
+	if newSeen.isMoving() && found.succeeds(oldMeta) && found.Trust == mv.trust {
 		return found, nil
 	}
-	successor := old.meta.Successor // "" unless the old space is retired for another one
-	if successor != "" && !slices.Contains(there.abandoned(), successor) {
-		return nil, mv.old.moveError(old.meta)
+	isRetiredForAnother := oldMeta.Successor != "" && !slices.Contains(newSeen.abandoned(), oldMeta.Successor)
+	if isRetiredForAnother {
+		return nil, mv.from.moveError(oldMeta)
 	}
-	if err := mv.checkOverlap(ctx, old.meta); err != nil {
+	if err := mv.checkOverlap(ctx, oldMeta); err != nil {
 		return nil, err
 	}
-	return mv.putAnnouncement(ctx, old.meta, there)
+	return mv.putAnnouncement(ctx, oldMeta, newSeen)
 }
 
-// checkOverlap returns an error if another living space in the new store has one of the old one's
+// checkOverlap returns an error if another space in the new store is in use with one of the old one's
 // nodes.
-func (mv *move) checkOverlap(ctx context.Context, old *meta) error {
-	if old.Check == "" { // it is not known whose nodes they are
+func (mv *move) checkOverlap(ctx context.Context, oldMeta *meta) error {
+	if oldMeta.Check == "" { // it is not known whose nodes they are
 		return nil
 	}
 	after := ""
@@ -47,8 +49,8 @@ func (mv *move) checkOverlap(ctx context.Context, old *meta) error {
 		}
 		for _, e := range entries {
 			after = e.Name
-			m, err := decodeMeta(e.Value) // an error for all entries but metas
-			if err == nil && m.isRival(old) {
+			m, err := decodeMeta(e.Value) // an error unless the entry is meta
+			if err == nil && m.isRival(oldMeta) {
 				return fmt.Errorf("%w: the space of %s there has nodes %d to %d of this secret: "+
 					"take another store, or retire that space", ErrExists, e.Name, m.First, m.Last())
 			}
@@ -63,25 +65,25 @@ func (m *meta) isRival(old *meta) bool {
 }
 
 // putAnnouncement announces the new space, with a UID of its own.
-func (mv *move) putAnnouncement(ctx context.Context, old *meta, there *snapshot) (*meta, error) {
-	if err := mv.to.checkTrust(there, mv.trust); err != nil {
+func (mv *move) putAnnouncement(ctx context.Context, oldMeta *meta, newSeen *snapshot) (*meta, error) {
+	if err := mv.to.checkTrust(newSeen, mv.trust); err != nil {
 		return nil, err
 	}
-	if err := there.clockError(old); err != nil {
+	if err := newSeen.clockError(oldMeta); err != nil {
 		return nil, err
 	}
 	m := &meta{
 		Announced:   true,
-		Limits:      old.Limits,
-		Check:       old.Check,
+		Limits:      oldMeta.Limits,
+		Check:       oldMeta.Check,
 		UID:         cryptorand.Text(),
-		Lineage:     there.Lineage,
-		Incarnation: there.Incarnation,
+		Lineage:     newSeen.Lineage,
+		Incarnation: newSeen.Incarnation,
 		Trust:       mv.trust,
-		Predecessor: old.UID,
-		Abandoned:   there.abandoned(),
+		Predecessor: oldMeta.UID,
+		Abandoned:   newSeen.abandoned(),
 	}
-	after, err := mv.to.swapMeta(ctx, there, m, nil)
+	after, err := mv.to.swapMeta(ctx, newSeen, m, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -101,8 +103,7 @@ func (seen *snapshot) announces(uid string) bool {
 	return seen.isMoving() && seen.announced.UID == uid
 }
 
-// abandoned returns the UIDs of the spaces that were announced here, and are never made if another
-// meta is put by this snapshot.
+// abandoned returns what is to be Abandoned in a meta that takes the place of the announcement here.
 func (seen *snapshot) abandoned() []string {
 	was := seen.announced
 	switch {

@@ -23,6 +23,21 @@ type attempts struct {
 
 func (s *Space) attempts(r record) *attempts { return &attempts{space: s, record: r} }
 
+// untilDone makes attempts by the leases until one is done, or fails.
+func (s *Space) untilDone(ctx context.Context, attempt func(seen *snapshot) (done bool, err error)) error {
+	attempts := s.attempts(leasesRecord)
+	for {
+		seen, err := attempts.next(ctx)
+		if err != nil {
+			return err
+		}
+		done, err := attempt(seen)
+		if done || err != nil {
+			return err
+		}
+	}
+}
+
 // next begins an attempt, and returns what it goes by. The one after the first beaten swap goes by
 // what that has shown, at once. Each later one begins with a pause and a read; the pause grows with
 // their number, and with the time that a beaten swap took.

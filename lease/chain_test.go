@@ -1,7 +1,6 @@
 package lease
 
 import (
-	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -16,19 +15,7 @@ import (
 // TestChains plays random chains of moves between stores: movers that are killed at any call, two at once,
 // spaces that are retired first, handles that live on, losses, changes of trust, late swaps, counters. Two secrets
 // have a space each, and their moves meet. lab/planted has the bugs that it must find.
-func TestChains(t *testing.T) {
-	most := cmp.Or(*schedules, ordinarily(400))
-	seed := cmp.Or(*first, rand.Uint64N(1e9))
-	began := time.Now()
-	n := 0
-	for ; n < most && *explore == 0 || time.Since(began) < *explore; n++ {
-		if wrong := playChain(seed, false); wrong != "" {
-			t.Fatalf("schedule %d, -seed %d: %s\n%s", n+1, seed, wrong, playChain(seed, true))
-		}
-		seed++
-	}
-	t.Logf("%d schedules", n)
-}
+func TestChains(t *testing.T) { playMany(t, 400, playChain) }
 
 func playChain(seed uint64, logs bool) string {
 	c := newChain(seed)
@@ -39,33 +26,26 @@ func playChain(seed uint64, logs bool) string {
 	if c.wrong == "" && !c.losses {
 		c.leave()
 	}
-	if logs {
-		return strings.Join(c.log, "\n")
-	}
-	return c.wrong
+	return c.result()
 }
 
 // A chain is the state of a schedule. Clocks are right: they lie in a band of MaxSkew.
 type chain struct {
 	*rand.Rand
+	journal
 	losses  bool
 	trusted bool // restarts, which lose nothing, at all times
-	now     int64
 	stores  []*memory
 	names   []string // that spaces have in each store
 	backups [][]state
 	late    []func() // swaps that a store gets later
 	handles []*handle
 	inits   int  // of spaces that stand in the way
-	depth   int  // of steps in calls of others
 	calm    bool // no call fails any more
 
 	grants  map[grant]bool
 	numbers map[ownNumber]bool
 	top     map[string]int64 // by check value: the first number that was never stored as taken
-	wrong   string
-	logs    bool
-	log     []string
 }
 
 // A grant is a node of a window, for one secret.
@@ -102,7 +82,7 @@ func newChain(seed uint64) *chain {
 		Rand:    rand.New(rand.NewPCG(seed, 2)),
 		losses:  seed%2 == 0,
 		trusted: seed%4 == 1,
-		now:     genesis,
+		journal: journal{now: genesis},
 		grants:  map[grant]bool{},
 		numbers: map[ownNumber]bool{},
 		top:     map[string]int64{},
@@ -139,19 +119,6 @@ func (c *chain) config(at spot, config Config) Config {
 	config.Trust = c.trusted || c.IntN(2) == 0
 	config.Clock = func() time.Time { return time.Unix(c.now+off, 0) }
 	return config
-}
-
-func (c *chain) fail(format string, args ...any) {
-	if c.wrong == "" {
-		c.wrong = fmt.Sprintf(format, args...)
-		c.note("wrong: %s", c.wrong)
-	}
-}
-
-func (c *chain) note(format string, args ...any) {
-	if c.logs {
-		c.log = append(c.log, fmt.Sprintf("%*s%d ", 2*c.depth, "", c.now-genesis)+fmt.Sprintf(format, args...))
-	}
 }
 
 func (c *chain) anySpot() spot { return spot{c.IntN(len(c.stores)), c.names[c.IntN(len(c.names))]} }
@@ -266,13 +233,28 @@ func (c *chain) arrive() {
 // open gives a process a handle, which it keeps.
 func (c *chain) open() {
 	at := c.anySpot()
-	s, err := Open(context.Background(), c.engine(at.store, never()), c.config(at, Config{}))
-	if err != nil {
-		return
+	s, err := c.openBy(never(), at)
+	if err == nil {
+		c.note("open %v", at)
+		c.handles = append(c.handles, &handle{s, s.knownMeta().Check, at})
 	}
-	s.sleep = noSleep
-	c.note("open %v", at)
-	c.handles = append(c.handles, &handle{s, s.knownMeta().Check, at})
+}
+
+// openBy opens a space in a process that a fuse may kill.
+func (c *chain) openBy(f *fuse, at spot) (*Space, error) {
+	s, err := Open(context.Background(), c.engine(at.store, f), c.config(at, Config{}))
+	if err == nil {
+		s.sleep = noSleep
+	}
+	return s, err
+}
+
+// anyFuse returns a fuse that kills a process at one of a number of calls, from the first of these on, or never.
+func (c *chain) anyFuse(first, calls int) *fuse {
+	if c.IntN(2) > 0 {
+		return never()
+	}
+	return &fuse{last: first + c.IntN(calls), after: c.IntN(2) == 0}
 }
 
 func (c *chain) anyHandle() *handle {
@@ -323,20 +305,14 @@ func (c *chain) count() {
 
 // move runs what an operator does, in a process of its own, which may be killed.
 func (c *chain) move(from, to spot) error {
-	f := never()
-	if c.IntN(2) == 0 {
-		f = &fuse{last: 1 + c.IntN(20), after: c.IntN(2) == 0}
-	}
-	return c.moveBy(f, from, to)
+	return c.moveBy(c.anyFuse(1, 20), from, to)
 }
 
 func (c *chain) moveBy(f *fuse, from, to spot) error {
-	ctx := context.Background()
-	old, err := Open(ctx, c.engine(from.store, f), c.config(from, Config{}))
+	old, err := c.openBy(f, from)
 	if err == nil {
-		old.sleep = noSleep
 		c.note("move %v to %v, killed at %d", from, to, f.last)
-		_, err = Move(ctx, old, c.engine(to.store, f), c.config(to, Config{}))
+		_, err = Move(context.Background(), old, c.engine(to.store, f), c.config(to, Config{}))
 		c.note("moved: %v", err)
 	}
 	return err
@@ -347,18 +323,13 @@ func (c *chain) command(what string, run func(context.Context, *Space) error) {
 	if c.IntN(4) > 0 {
 		return
 	}
-	f := never()
-	if c.IntN(2) == 0 {
-		f = &fuse{last: 2 + c.IntN(5), after: c.IntN(2) == 0}
-	}
+	f := c.anyFuse(2, 5)
 	at := c.anySpot()
-	s, err := Open(context.Background(), c.engine(at.store, f), c.config(at, Config{}))
-	if err != nil {
-		return
+	s, err := c.openBy(f, at)
+	if err == nil {
+		c.note("%s %v, killed at %d", what, at, f.last)
+		c.note("%s: %v", what, run(context.Background(), s))
 	}
-	s.sleep = noSleep
-	c.note("%s %v, killed at %d", what, at, f.last)
-	c.note("%s: %v", what, run(context.Background(), s))
 }
 
 func (c *chain) retire() {
@@ -386,10 +357,7 @@ func (c *chain) init() {
 	}
 	at := c.anySpot()
 	c.inits++
-	f := never()
-	if c.IntN(2) == 0 {
-		f = &fuse{last: 1 + c.IntN(2), after: c.IntN(2) == 0}
-	}
+	f := c.anyFuse(1, 2)
 	config := c.config(at, Config{Limits: chainLimits, Check: [8]byte{3, byte(c.inits)}, NeverUsed: true})
 	_, err := Create(context.Background(), c.engine(at.store, f), config)
 	c.note("init %v, killed at %d: %v", at, f.last, err)

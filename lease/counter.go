@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"time"
 
 	"github.com/randflake/randflake/lease/internal/stored"
 )
@@ -79,14 +78,6 @@ func (c Counter) shape() string {
 // A Run is what a process has taken of a counter: N numbers, First, First+Step and so on.
 type Run struct{ First, N, Step int64 }
 
-// A Period is a part of time in which the numbers of a counter begin at its start. The zero Period
-// is all of time, for a counter without periods.
-type Period struct {
-	Of    string    // what the counter's periods are, such as "day in UTC"
-	Key   string    // the name of this one, such as 2026-11-22: at most 40 bytes
-	Begin time.Time // orders the periods; no number is taken more than MaxSkew before its period begins
-}
-
 // isUsedUp reports whether no number is left.
 func (c *Counter) isUsedUp() bool { return c.Next > c.Last || c.Next < 0 }
 
@@ -106,15 +97,6 @@ func (c *Counter) take(n int64) Run {
 		c.Next = last + c.Step
 	}
 	return run
-}
-
-// begin returns when the counter's period begins, in Unix seconds, or before all if it has none
-// yet.
-func (c *Counter) begin() int64 {
-	if c.Period == "" {
-		return math.MinInt64
-	}
-	return c.Begin
 }
 
 // A storedCounter is a counter as a store has it. A program that knows only another format refuses it.

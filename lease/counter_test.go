@@ -305,9 +305,8 @@ func TestCounters(t *testing.T) {
 		require.That(t, err == nil && len(found) == c.many, "%+v: %d, %v", c, len(found), err)
 		for i, counter := range found {
 			n := c.first + i
-			if counter.Name != fmt.Sprintf("c%04d", n) || counter.Next != int64(n) || counter.Lost {
-				t.Errorf("%+v: %+v", c, counter)
-			}
+			require.That(t, counter.Name == fmt.Sprintf("c%04d", n) && counter.Next == int64(n) && !counter.Lost,
+				"%+v: %+v", c, counter)
 		}
 	}
 	for _, after := range []string{"\x00", strings.Repeat("c", 58)} { // which stores may refuse

@@ -7,7 +7,6 @@ import (
 	"math"
 	"regexp"
 	"strings"
-	"time"
 )
 
 // A space has many counters. Each call below reads or changes the record of one of them, as update
@@ -57,12 +56,8 @@ func (s *Space) TakeNumbers(ctx context.Context, name string, period Period, n i
 	if n < 1 {
 		return run, fmt.Errorf("%w: %d numbers: want 1 or more", ErrInvalid, n)
 	}
-	if (period.Of == "") != (period.Key == "") {
-		return run, fmt.Errorf("%w: period %.100q of each %.100q: want both, or neither",
-			ErrInvalid, period.Key, period.Of)
-	}
-	if len(period.Key) > longestKey {
-		return run, fmt.Errorf("%w: period %.100q: want at most %d bytes", ErrInvalid, period.Key, longestKey)
+	if err := period.check(); err != nil {
+		return run, err
 	}
 	err = s.updateCounter(ctx, name, func(seen *snapshot, c *Counter) error {
 		if !c.exists() {
@@ -81,53 +76,6 @@ func (s *Space) TakeNumbers(ctx context.Context, name string, period Period, n i
 		return Run{}, err
 	}
 	return run, nil
-}
-
-// enter puts a counter into a period, or returns why the counter can't be in it.
-func (s *Space) enter(seen *snapshot, c *Counter, period Period) error {
-	want := *c
-	want.Periods = period.Of
-	if err := c.Match(want); err != nil {
-		return err
-	}
-	if period.Key == c.Period {
-		return nil
-	}
-	if err := s.checkBegin(seen, c, period); err != nil {
-		return err
-	}
-	// A period that is not new goes on: a person who sets the counter after the loss sets it beyond
-	// the numbers of that period too.
-	if seen.meta.isNew(period) {
-		c.Next = c.Start
-		c.Term = seen.meta.Term
-		c.Lost = false
-	}
-	c.Period = period.Key
-	c.Begin = period.Begin.Unix()
-	return nil
-}
-
-// checkBegin returns why a counter can't go on to another period, or nil.
-func (s *Space) checkBegin(seen *snapshot, c *Counter, period Period) error {
-	if period.Begin.Unix() <= c.begin() {
-		return fmt.Errorf("%w: counter %s of %s is in %s already, and this machine's clock in %s",
-			ErrClock, c.Name, s, c.Period, period.Key)
-	}
-	if err := seen.clockError(seen.meta); err != nil {
-		return err
-	}
-	if period.Begin.Sub(seen.answered) > seen.meta.MaxSkew { // the numbers are taken after the answer
-		return fmt.Errorf("%w: counter %s of %s: %s begins at %s",
-			ErrClock, c.Name, s, period.Key, period.Begin.UTC().Format(time.RFC3339))
-	}
-	return nil
-}
-
-// isNew reports whether no number of a period can have been taken before the last loss. No clock
-// had reached the floor by then, and a number may be taken MaxSkew before its period begins.
-func (m *meta) isNew(period Period) bool {
-	return m.Floor == 0 || !period.Begin.Before(m.start(m.Floor).Add(m.MaxSkew))
 }
 
 // checkNumbers returns why no number of a counter can be taken, or nil.
@@ -250,7 +198,6 @@ const (
 	counterPrefix  = "c/"
 	longestCounter = MaxName - longestSpace - len("/"+counterPrefix)
 	longestShape   = 200 // bytes of Periods, and of Series
-	longestKey     = 40  // bytes of Period: see entry.Growth
 )
 
 var (

@@ -2,33 +2,31 @@ package lease
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"strings"
 
 	"github.com/randflake/randflake/lease/internal/taken"
 )
 
-// An oracle knows nothing of the protocol. It writes down every second of a node that a generator uses, and
-// every number that a counter gives, and neither may have two users. It also knows what processes were told,
-// and so which losses they must notice.
+// An oracle knows nothing of the protocol. It has every second of a node that a generator used, and every number
+// that a counter gave: neither may have two users. It also has what processes were told, and so knows which
+// losses they must notice.
 type oracle struct {
-	wrong   string // the first thing that is
 	uses    map[use]*held
 	numbers map[number]bool
 	top     map[string]int64 // by counter: the first number that was never stored as taken
-	most    map[place]newest // the newest values, without positions
-	began   map[string]int   // by term: after how many entries a space had its first one
-	entries int              // that were stored
-	metas   map[string]*meta // by what was decoded
+	most    map[place]newest // the newest values; only if the engine has no positions
+	began   map[string]int   // by term: how many entries were stored when the first one of the term was
+	entries int              // how many were stored
+	metas   map[string]*meta // decoded, by the value of the entry
 }
 
 type use struct{ node, second int64 }
 
 // A place is an entry of a space.
-type place struct{ id, name string }
+type place struct{ term, name string }
 
-// A newest value of a place, and after how many entries it was stored.
+// A newest value of a place, and how many entries were stored by then.
 type newest struct {
 	value string
 	after int
@@ -47,14 +45,6 @@ func newOracle() oracle {
 		most:    map[place]newest{},
 		began:   map[string]int{},
 		metas:   map[string]*meta{},
-	}
-}
-
-// fail says what is wrong, unless something was before.
-func (w *world) fail(format string, args ...any) {
-	if w.wrong == "" {
-		w.wrong = fmt.Sprintf(format, args...)
-		w.note("wrong: %s", w.wrong)
 	}
 }
 
@@ -164,7 +154,7 @@ func (w *world) mustNotice(t told, backup state) bool {
 // since this one began.
 func (w *world) lost(m *meta, name, value string) bool {
 	for at, most := range w.most {
-		if at.name == name && (at.id == m.Term || most.after >= w.began[m.Term]) && lower(m, name, value, most.value) {
+		if at.name == name && (at.term == m.Term || most.after >= w.began[m.Term]) && lower(m, name, value, most.value) {
 			return true
 		}
 	}
@@ -228,37 +218,32 @@ func (p *process) listen(ctx context.Context) (context.Context, *hearing) {
 // arrive, and at once.
 func (p *process) outdated(ctx context.Context, c call) bool {
 	h, ok := ctx.Value(hearingKey{}).(*hearing)
-	return ok && c.put != nil && c.put[0].Name != "s/meta" && h.stops < p.world.stops
+	return ok && isSwap(c) && !putsMeta(c) && h.stops < p.world.stops
 }
 
 // hear notes an answer, which was made after a number of stops of the server.
 func (p *process) hear(ctx context.Context, c call, a Answer, stops int) {
 	w := p.world
-	h, ok := ctx.Value(hearingKey{}).(*hearing)
-	if ok {
+	h, listens := ctx.Value(hearingKey{}).(*hearing)
+	if listens {
 		h.stops = stops
 	}
-	if c.put != nil && !a.Swapped {
-		return
-	}
-	if a.Swapped && c.put[0].Name == "s/meta" { // the space says nothing of it
-		if m := w.decodeMeta(string(c.put[0].Value)); m.isOf(a) && (!m.Trust || a.Doubt == "") {
+	switch {
+	case isSwap(c) && !a.Swapped:
+	case putsMeta(c): // this counts at once: the space says nothing of it
+		m := w.decodeMeta(string(c.put[0].Value))
+		if m.isOf(a) && (!m.Trust || a.Doubt == "") {
 			p.told.hear(told{meta: *m, position: a.Position})
 		}
-		return
-	}
-	if !ok {
-		return
-	}
-	if !a.Swapped { // and what it reads need not be durable
+	case !listens:
+	case isRead(c): // position and value need not be durable
 		if m := w.decodeMeta(string(a.Entries[0].Value)); m != nil {
 			h.told = told{meta: *m}
 		}
-		return
+	default:
+		if m := w.decodeMeta(string(c.expect[0].Value)); m != nil {
+			put := c.put[0]
+			h.told = told{meta: *m, position: a.Position, values: map[string]string{put.Name: string(put.Value)}}
+		}
 	}
-	m := w.decodeMeta(string(c.expect[0].Value))
-	if m == nil {
-		return
-	}
-	h.told = told{meta: *m, position: a.Position, values: map[string]string{c.put[0].Name: string(c.put[0].Value)}}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -14,29 +13,30 @@ import (
 	"github.com/randflake/randflake/internal/vmgen"
 )
 
-// A process has a keeper, and a generator that makes IDs all the time. It also takes leases and numbers by
-// itself.
+// A process has a real space and the loop of a real keeper, both with its own clock. The process itself stands
+// for the generator: the keeper gives it leases, by the methods of a queue, and it makes IDs under all of them.
+// It also takes leases and numbers without the keeper.
 type process struct {
 	world  *world
 	name   int
-	off    int64 // of its clock
-	frozen bool  // the clock shows off, for ever
+	off    int64 // how far the clock is ahead of the world's time
+	frozen bool  // the clock stands still, and shows off
 	space  *Space
 	loop   *loop
 	leases []*held
 	told   told
 
-	calls  int  // of the space that have begun
-	taking bool // one of them is a take
-	sure   bool // nothing happens before its next call of the engine
-	gone   bool
+	calls  int  // how many calls of the space are under way
+	taking bool // one of them is Take
+	sure   bool // nothing happens before the next call of the engine
+	gone   bool // it was killed
 
-	machine   *atomic.Uint64 // its generation
-	generator uint64         // the generation of the generator, 0 before its first lease
-	original  *process       // of this copy, which waits for the same answer
+	machine   *atomic.Uint64 // the generation of its machine, which changes with an announced copy
+	generator uint64         // the generation that the generator works in, 0 before its first lease
+	original  *process       // if this is a copy: the process that waits for the same answer
 }
 
-// A held lease is one of a generator, or of a generator and its copies that nobody announced.
+// A held lease is that of one generator, and of its copies that nobody announced.
 type held struct{ randflake.Lease }
 
 func (p *process) clock() time.Time {
@@ -70,15 +70,7 @@ func (p *process) open() error {
 	w := p.world
 	config := Config{Name: "s", Clock: p.clock}
 	if w.metaIn(w.data.state) == nil {
-		engine := conn{w.data, p.call}
-		create := config
-		create.Limits = w.limits
-		create.Trust = w.IntN(2) == 0
-		if w.lineages == 0 { // nothing was lost
-			create.NeverUsed, engine.intercept = true, nil
-		}
-		_, err := Create(context.Background(), engine, create)
-		w.note("create, new: %v: %v", create.NeverUsed, err)
+		p.create(config)
 	}
 	ctx, h := p.listen(context.Background())
 	space, err := Open(ctx, conn{w.data, p.call}, config)
@@ -86,11 +78,24 @@ func (p *process) open() error {
 		return err
 	}
 	p.space = space
-	p.told = told{} // what another handle created the space with is not known to this one
+	p.told = told{} // what create was told is not known to this handle
 	p.told.hear(h.told)
 	p.machine = newMachine(1)
 	p.keep(settings{nodes: uint32(1 + w.IntN(2)), outage: 5 * time.Second})
 	return nil
+}
+
+// create creates the space. The first one is for IDs that were never used, and is created without a fault.
+func (p *process) create(config Config) {
+	w := p.world
+	engine := conn{w.data, p.call}
+	config.Limits = w.limits
+	config.Trust = w.IntN(2) == 0
+	if w.lineages == 0 { // nothing was lost
+		config.NeverUsed, engine.intercept = true, nil
+	}
+	_, err := Create(context.Background(), engine, config)
+	w.note("create, new: %v: %v", config.NeverUsed, err)
 }
 
 // keep gives the process a keeper.
@@ -106,20 +111,21 @@ func (p *process) keep(s settings) {
 func (p *process) kill() {
 	p.world.note("kill %d", p.name)
 	p.gone, p.original = true, nil
-	p.world.processes = slices.DeleteFunc(p.world.processes, func(q *process) bool { return q == p })
+	p.world.processes = slices.DeleteFunc(p.world.processes, func(other *process) bool { return other == p })
 }
 
-func (p *process) in(do func()) {
+// during notes that a call of the space is under way while do runs.
+func (p *process) during(do func()) {
 	p.calls++
 	do()
 	p.calls--
 }
 
-// step has the keeper do what is due. If it says that IDs go on, then they do.
+// step has the keeper do what is due. If the keeper says that IDs can be made, then they can.
 func (p *process) step() {
 	w := p.world
 	w.note("step %d", p.name)
-	p.in(func() { p.loop.step(context.Background()) })
+	p.during(func() { p.loop.step(context.Background()) })
 	if err := p.Ready(); err != nil && p.loop.status.Stopped.IsZero() && !p.gone {
 		w.fail("the keeper of %d knows of no lack of IDs: %v", p.name, err)
 	}
@@ -128,13 +134,13 @@ func (p *process) step() {
 // take takes leases without the keeper.
 func (p *process) take() {
 	w := p.world
-	window := w.limits.WindowOf(p.clock()) + []int64{0, 0, 0, 1, 1, 2, 2, 3, 4, -1, -9}[w.IntN(11)]
-	to := window + []int64{0, 0, 1, 1, 4}[w.IntN(5)]
+	from := w.limits.WindowOf(p.clock()) + []int64{0, 0, 0, 1, 1, 2, 2, 3, 4, -1, -9}[w.IntN(11)]
+	to := from + []int64{0, 0, 1, 1, 4}[w.IntN(5)]
 	n := uint32(1 + w.IntN(2))
-	w.note("take %d of %d for %d windows from %d on", n, p.name, to-window+1, window-w.limits.WindowOf(genesisTime))
-	p.in(func() {
-		leases, _ := p.Take(context.Background(), window, to, n)
-		if p.isCopy() {
+	w.note("take %d of %d for %d windows from %d on", n, p.name, to-from+1, from-w.limits.WindowOf(genesisTime))
+	p.during(func() {
+		leases, _ := p.Take(context.Background(), from, to, n)
+		if p.isCopy() { // then they are the original's
 			return
 		}
 		for _, lease := range leases {
@@ -143,7 +149,7 @@ func (p *process) take() {
 	})
 }
 
-// Take implements Source.
+// Take implements Source, for the keeper.
 func (p *process) Take(ctx context.Context, from, to int64, n uint32) ([]randflake.Lease, error) {
 	p.taking = true
 	ctx, h := p.listen(ctx)
@@ -154,13 +160,8 @@ func (p *process) Take(ctx context.Context, from, to int64, n uint32) ([]randfla
 		last := leases[len(leases)-1]
 		p.told.newest = max(p.told.newest, p.Limits().WindowOf(last.Start))
 	}
-	if q := p.original; q != nil {
-		p.original = nil
-		q.learn(p)
-		for _, lease := range leases {
-			q.Add(lease)
-		}
-		p.world.processes = append(p.world.processes, q)
+	if p.original != nil {
+		p.goOnAsOriginal(leases)
 	}
 	return leases, err
 }
@@ -174,7 +175,7 @@ func (p *process) String() string { return fmt.Sprint("process ", p.name) }
 // report says that data were lost, which may be so.
 func (p *process) report() {
 	p.world.note("report of a loss by %d", p.name)
-	p.in(func() { p.space.ReportLoss(context.Background(), "a mistake") })
+	p.during(func() { p.space.ReportLoss(context.Background(), "a mistake") })
 }
 
 // trust changes the trust of the space.
@@ -183,22 +184,16 @@ func (p *process) trust() {
 	m := w.metaIn(w.data.state)
 	trust := m == nil || !m.Trust
 	w.note("trust of %d: %v", p.name, trust)
-	p.in(func() { p.space.SetTrust(context.Background(), trust) })
+	p.during(func() { p.space.SetTrust(context.Background(), trust) })
 }
 
-// count takes numbers of a counter. One counter starts again with each period: the present one is taken, or
-// the next one.
+// count takes numbers of a counter. If there is none it creates the counter, and sets it if it must be set.
 func (p *process) count() {
 	w := p.world
-	counter, period := "orders", Period{}
-	if w.IntN(2) == 0 {
-		const length = 8
-		k := p.clock().Unix()/length + w.Int64N(2)
-		counter, period = "days", Period{"eight seconds", fmt.Sprintf("%08d", k), time.Unix(k*length, 0)}
-	}
+	counter, period := p.anyCounter()
 	n := 1 + w.Int64N(3)
 	w.note("count %d of %s %s for %d", n, counter, period.Key, p.name)
-	p.in(func() {
+	p.during(func() {
 		ctx, h := p.listen(context.Background())
 		run, err := p.space.TakeNumbers(ctx, counter, period, n)
 		switch {
@@ -210,7 +205,7 @@ func (p *process) count() {
 			w.note("(%d creates %s: %v)", p.name, counter, err)
 		case errors.Is(err, ErrCounter):
 			next := w.top["s/c/"+counter]
-			p.sure = true // of what was taken, until its question has arrived
+			p.sure = true // next is beyond all that was taken until SetCounter has read the counter
 			err = p.space.SetCounter(ctx, counter, next)
 			p.sure = false
 			w.note("(%d sets %s to %d: %v)", p.name, counter, next, err)
@@ -221,106 +216,22 @@ func (p *process) count() {
 	})
 }
 
-// copy copies the machine of a process, which from now on is the one in the copy. The original goes on with
-// what it has, or waits for the same answer. The machine may say so.
-func (p *process) copy() {
+// anyCounter returns the counter without periods, or the other one with its present period or the next one.
+func (p *process) anyCounter() (name string, period Period) {
 	w := p.world
-	waits := p.calls > 0
-	if waits && !p.taking || p.isCopy() {
-		return
+	if w.IntN(2) > 0 {
+		return "orders", Period{}
 	}
-	announced := waits || w.IntN(2) == 0
-	w.names++
-	q := *p
-	q.name, q.calls, q.taking = w.names, 0, false
-	q.machine = newMachine(p.machine.Load())
-	w.note("%d is a copy of %d, announced: %v, in a call: %v", p.name, q.name, announced, waits)
-	q.space, _ = newSpace(conn{w.data, q.call}, Config{Name: "s", Clock: q.clock})
-	q.space.known = p.space.known // as the keeper asks for the limits
-	q.keep(p.loop.settings)
-	q.learn(p)
-	p.leases = slices.Clone(p.leases)
-	if announced {
-		w.generations++
-		p.machine.Store(w.generations)
-		for i, h := range p.leases { // they are the original's
-			p.leases[i] = &held{h.Lease}
-		}
-	}
-	if waits {
-		p.original = &q
-		return
-	}
-	w.processes = append(w.processes, &q)
-}
-
-// learn gives an original what its copy knows.
-func (p *process) learn(q *process) {
-	p.space.known = q.space.known
-	p.space.known.values = maps.Clone(q.space.known.values)
-	p.told = q.told.clone()
-	p.loop.plan = q.loop.plan.Clone()
-}
-
-// isCopy reports whether the machine is a copy, and the keeper has not seen it.
-func (p *process) isCopy() bool { return p.loop.machine.Stale() }
-
-func newMachine(generation uint64) *atomic.Uint64 {
-	machine := new(atomic.Uint64)
-	machine.Store(generation)
-	return machine
-}
-
-// call plays a call of the engine. Before it and before its answer others make moves, and messages get lost.
-func (p *process) call(ctx context.Context, c call) (Answer, error) {
-	w := p.world
-	stops := w.stops
-	if !p.sure {
-		w.meanwhile(p)
-	}
-	p.sure = false
-	fault := w.IntN(20)
-	switch {
-	case p.gone || stops < w.stops || fault == 0:
-		w.note("(%d gets no connection)", p.name)
-		return Answer{}, errAway
-	case fault == 1 && c.put != nil, fault < 6 && c.put != nil && c.put[0].Name == "s/meta":
-		w.note("(a swap of %d is delayed)", p.name)
-		w.delayed = append(w.delayed, c)
-		return Answer{}, errAway
-	}
-	a := w.do(c)
-	stops = w.stops
-	switch {
-	case a.Swapped && p.outdated(ctx, c):
-		w.killIgnorant(w.data.state, p)
-	case fault == 2:
-		w.note("(an answer to %d is lost)", p.name)
-		return Answer{}, errAway
-	default:
-		w.meanwhile(p)
-	}
-	if p.gone {
-		return Answer{}, errAway
-	}
-	if w.IntN(4) == 0 { // the engine asks for the evidence after the swap, by the same connection
-		if stops < w.stops {
-			w.note("(%d gets no evidence)", p.name)
-			return Answer{}, errAway
-		}
-		w.data.evidence(&a)
-	}
-	if w.blind {
-		a.Position = 0
-	}
-	p.hear(ctx, c, a, stops)
-	return a, nil
+	const length = 8
+	k := p.clock().Unix()/length + w.Int64N(2)
+	return "days", Period{"eight seconds", fmt.Sprintf("%08d", k), time.Unix(k*length, 0)}
 }
 
 // Add implements Queue.
 func (p *process) Add(l randflake.Lease) error {
 	w := p.world
-	w.note("(%d has nodes %d to %d of window %d)", p.name, l.FirstNode, l.LastNode, w.limits.WindowOf(l.Start)-w.limits.WindowOf(genesisTime))
+	window := w.limits.WindowOf(l.Start) - w.limits.WindowOf(genesisTime)
+	w.note("(%d has nodes %d to %d of window %d)", p.name, l.FirstNode, l.LastNode, window)
 	if p.generator == 0 {
 		p.generator = p.machine.Load()
 	}

@@ -7,17 +7,24 @@ import (
 	"time"
 )
 
-// A storage is the store of a world, with what can go wrong there.
+// A storage is the store of a world. What can happen to its data:
+//
+//	restart    another incarnation goes on, perhaps without what was put last
+//	failOver   another lineage goes on, with the same data
+//	loseAll    everything is gone
+//	restore    a backup is back, in another lineage
+//	rollBack   a backup is back, in the same lineage
+//	doubt      the engine says that a restart may forget what is put from now on
 type storage struct {
 	data     *memory
-	backups  []state // one for each swap that took effect
+	backups  []state // the data after each swap that took effect
 	delayed  []call  // swaps that the engine gets later
-	stops    int     // of the server, which break connections
-	lineages int     // that were made up, and incarnations
+	stops    int     // how often the server was stopped, which breaks connections
+	lineages int     // how many lineages and incarnations have a name
 
 	lastBackup  *state  // the one that the data went back to last
 	doubtful    []state // where a restart may go back to, although the space trusts incarnations
-	unnotedTerm string  // see unnoted
+	unnotedTerm string  // the term of data that went back without a trace, until that is noted; see unnoted
 }
 
 // do has the engine do what a call asks for.
@@ -128,8 +135,9 @@ func (w *world) restore() {
 	w.unnotedTerm = ""
 }
 
-// rollBack puts older data, or those of a former lineage, back in a way that the engine doesn't show. A person
-// reports it at once, unless a process must notice it by what it was told.
+// rollBack puts older data, or those of a former lineage, back in a way that the engine doesn't show. Either a
+// person reports it at once, or a process must notice it by what it was told. In the second case those that
+// need not notice it are killed.
 func (w *world) rollBack() {
 	backup := w.anyBackup()
 	if w.lastBackup != nil && w.IntN(2) == 0 {
@@ -143,14 +151,15 @@ func (w *world) rollBack() {
 	noticed := slices.ContainsFunc(w.processes, func(p *process) bool { return w.mustNotice(p.told, backup) })
 	reported := !noticed || w.IntN(3) == 0
 	w.note("roll back to position %d of %q, reported: %v", backup.position, backup.lineage, reported)
-	if reported {
-		w.goBack(backup)
-		w.reportLoss()
-		return
+	if !reported {
+		w.killIgnorant(backup, nil) // by the data that is still there
 	}
-	w.killIgnorant(backup, nil) // by the data that is still there
 	w.goBack(backup)
-	w.unnotedTerm = m.Term
+	if reported {
+		w.reportLoss()
+	} else {
+		w.unnotedTerm = m.Term
+	}
 }
 
 // goBack stops the server, and starts it again on a backup.
@@ -174,8 +183,8 @@ func (w *world) reportLoss() {
 	}
 }
 
-// unnoted reports whether data went back without a trace, and no process has noted it yet. Until one has, only
-// those go on that must notice it, and no others begin.
+// unnoted reports whether data went back without a trace, and no process has noted it yet. Until one has, the
+// only processes are those that must notice it, and no others begin.
 func (w *world) unnoted() bool { return w.unnotedTerm != "" }
 
 // breakConnections loses the swaps that are on their way. But who was about to note a loss may have paused

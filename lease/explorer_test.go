@@ -1,33 +1,32 @@
 package lease
 
-import (
-	"cmp"
-	"flag"
-	"fmt"
-	"math/rand/v2"
-	"strings"
-	"testing"
-	"time"
-)
+import "testing"
 
-var (
-	explore   = flag.Duration("explore", 0, "how long TestExplore explores each set of scenes; 0 for as many schedules as -schedules says")
-	schedules = flag.Int("schedules", 0, "how many schedules TestExplore plays of each set of scenes, and TestChains; 0 for 80, and 400")
-	first     = flag.Uint64("seed", 0, "of the first schedule of TestExplore; 0 for a random one")
-)
+// The explorer plays random schedules of processes that take leases and numbers from one store:
+//
+//	schedule_test.go          what any random schedule has: its seed, and a journal
+//	explorer_test.go          the scenes, and how a schedule of one is played
+//	explorer_world_test.go    the world: time, the processes, and the events that may happen
+//	explorer_process_test.go  a process: the real keeper and space, and a generator that uses each lease
+//	explorer_copy_test.go     a process whose machine is copied
+//	explorer_call_test.go     a call of the store by a process, and what can go wrong with it
+//	explorer_store_test.go    the store: an engine in memory, which loses data
+//	explorer_oracle_test.go   the oracle: what must never happen
+//
+// lab/planted has the bugs that it must find.
 
-// A scenes is what may happen in a set of random schedules. A clock is right unless clocks is set: see world.
-type scenes struct {
+// A scene is a kind of schedules: what may happen in them.
+type scene struct {
 	name    string
 	losses  bool // of data
 	blind   bool // the engine has no position
-	clocks  bool // that are wrong
+	clocks  bool // that are wrong: without it they are right, see world
 	copies  bool // of machines
 	counter bool
 	parts   bool // two spaces of one secret, each with its own store and processes
 }
 
-var sets = []scenes{
+var scenes = []scene{
 	{name: "losses", losses: true},
 	{name: "losses without positions", losses: true, blind: true},
 	{name: "wrong clocks", clocks: true},
@@ -38,59 +37,35 @@ var sets = []scenes{
 	{name: "parts, losses", parts: true, losses: true},
 }
 
-// TestExplore plays random schedules of several processes on the real code above an engine in memory: see
-// world for what happens, and oracle for what must not. lab/planted has the bugs that it must find.
+// TestExplore plays schedules of each scene.
 func TestExplore(t *testing.T) {
-	most := cmp.Or(*schedules, ordinarily(80)) // make explore plays more
-	for _, set := range sets {
-		t.Run(set.name, func(t *testing.T) {
-			seed := cmp.Or(*first, rand.Uint64N(1e9))
-			began := time.Now()
-			n := 0
-			for ; n < most && *explore == 0 || time.Since(began) < *explore; n++ {
-				if wrong := play(seed, set, false); wrong != "" {
-					t.Fatalf("schedule %d, -seed %d: %s\n%s", n+1, seed, wrong, play(seed, set, true))
-				}
-				seed++
-			}
-			t.Logf("%d schedules", n)
+	for _, scene := range scenes {
+		t.Run(scene.name, func(t *testing.T) {
+			playMany(t, 80, func(seed uint64, logs bool) string { return play(seed, scene, logs) })
 		})
 	}
 }
 
-// ordinarily returns how many schedules are played unless a flag says it. A tenth is for the race detector, of
-// which one goroutine needs little, and for emulated machines.
-func ordinarily(schedules int) int {
-	if testing.Short() {
-		return schedules / 10
-	}
-	return schedules
-}
-
-// play plays the schedule of a seed, and returns what is wrong, or with logs what happened until then. Worlds
-// with parts know nothing of each other. So they are played one after the other, in the same seconds.
-func play(seed uint64, set scenes, logs bool) (result string) {
-	worlds := 1
-	if set.parts {
-		worlds = 2
-	}
-	uses := map[use]*held{}
-	first := uint32(0)
-	for i := range worlds {
-		w := newWorld(seed+uint64(i), set)
-		w.uses = uses
-		w.limits.First = first
-		first += w.limits.Nodes
-		result = w.play(logs)
-		if w.wrong != "" {
-			break
-		}
-	}
-	return result
-}
-
-func (w *world) play(logs bool) string {
+// play plays the schedule of a seed.
+//
+// Two parts know nothing of each other, so their worlds are played one after the other, in the same seconds.
+// The oracle looks at the uses of both.
+func play(seed uint64, scene scene, logs bool) string {
+	w := newWorld(seed, scene)
 	w.logs = logs
+	w.play()
+	if scene.parts && w.wrong == "" {
+		other := newWorld(seed+1, scene)
+		other.logs = logs
+		other.limits.First = w.limits.Nodes
+		other.uses = w.uses
+		other.play()
+		w = other
+	}
+	return w.result()
+}
+
+func (w *world) play() {
 	for range 4 {
 		w.start()
 	}
@@ -101,16 +76,5 @@ func (w *world) play(logs bool) string {
 	}
 	if w.wrong == "" {
 		w.useUp()
-	}
-	if logs {
-		return strings.Join(w.log, "\n")
-	}
-	return w.wrong
-}
-
-// note writes a line of the log.
-func (w *world) note(format string, args ...any) {
-	if w.logs {
-		w.log = append(w.log, fmt.Sprintf("%*s%d ", 2*w.depth, "", w.now-genesis)+fmt.Sprintf(format, args...))
 	}
 }

@@ -6,33 +6,25 @@ import (
 	"time"
 )
 
-// A world is the state of a schedule. Its true time only grows, and no clock that is right is behind it, or
-// more than breadth ahead. Within that band a clock may be set at any time.
+// A world is the state of a schedule. Its time only grows. A right clock shows that time, or up to breadth
+// seconds more, and may be set within this band at any time. A wrong clock shows anything.
 type world struct {
-	scenes
+	scene
 	*rand.Rand
 	limits  Limits
-	now     int64 // true time
-	breadth int64
+	breadth int64 // of the band of right clocks, in seconds
+	journal       // schedule_test.go
 
 	storage // explorer_store_test.go
 	oracle  // explorer_oracle_test.go
 
 	processes   []*process
-	names       int    // that processes were given
-	generations uint64 // of machines
-	depth       int    // of events in calls of others
-
-	logs bool
-	log  []string
+	names       int    // the name of the newest process
+	generations uint64 // the newest generation of a machine
 }
 
-const genesis = 1800000000
-
-var genesisTime = time.Unix(genesis, 0)
-
-// manyLimits are those of the spaces in schedules. In the last ones, two clocks may differ by more than a
-// process may take ahead.
+// manyLimits are those of the spaces in schedules. Some let two clocks differ by more than a process may take
+// ahead.
 var manyLimits = []Limits{
 	{Nodes: 6, Window: 6 * time.Second, Ahead: 2, MaxSkew: 7 * time.Second},
 	{Nodes: 6, Window: 3 * time.Second, Ahead: 1, MaxSkew: 2 * time.Second},
@@ -43,32 +35,36 @@ var manyLimits = []Limits{
 	{Nodes: 4 + 64*3, Window: 20 * time.Second, Ahead: 2, MaxSkew: 10 * time.Second, Reserve: 3}, // with ticks of 2 s
 }
 
-func newWorld(seed uint64, set scenes) *world {
+func newWorld(seed uint64, scene scene) *world {
 	w := &world{
-		scenes:      set,
+		scene:       scene,
 		Rand:        rand.New(rand.NewPCG(seed, 1)),
-		now:         genesis,
+		journal:     journal{now: genesis},
 		storage:     storage{data: newMemory()},
 		oracle:      newOracle(),
 		generations: 1,
 	}
 	w.data.incarnation = "incarnation"
 	w.limits = manyLimits[w.IntN(len(manyLimits))]
-	skew := int64(w.limits.MaxSkew / time.Second)
-	switch w.IntN(3) {
-	case 0: // the server has no clock
-		w.breadth = skew
-	case 1: // its clock is one of those in the band
-		w.breadth = skew
-		w.setServer(w.anyOff())
-	case 2: // it never jumps, so clocks of processes may be on both sides of it
-		w.breadth = 2 * skew
-		w.setServer(skew)
-	}
+	w.chooseClocks()
 	return w
 }
 
-// anyOff returns how far a clock that is right may be ahead of true time.
+// chooseClocks chooses the clock of the server, and with it the band of right clocks.
+func (w *world) chooseClocks() {
+	skew := int64(w.limits.MaxSkew / time.Second)
+	w.breadth = skew
+	switch w.IntN(3) {
+	case 0: // the server has none: two processes differ by MaxSkew at most
+	case 1: // it has one, which may be set within the band too
+		w.setServer(w.anyOff())
+	case 2: // it has one that is never set: each process differs from that by MaxSkew at most
+		w.breadth = 2 * skew
+		w.setServer(skew)
+	}
+}
+
+// anyOff returns how far a right clock may be ahead of the world's time.
 func (w *world) anyOff() int64 { return w.Int64N(w.breadth + 1) }
 
 // setServer sets the clock of the server.
@@ -76,14 +72,14 @@ func (w *world) setServer(off int64) {
 	w.data.clock = func() time.Time { return time.Unix(w.now+off, 0) }
 }
 
-// An event is something that may happen now, and how often, beside the weights of the others.
+// An event happens as often as its weight says beside those of the others, if it may happen now.
 type event struct {
 	weight int
 	may    bool
 	do     func()
 }
 
-// events are those of a process, and of the world around it.
+// events are those that can happen to a process, and to the world around it.
 func (w *world) events(p *process) []event {
 	idle := p.calls == 0
 	serverJumps := w.data.clock != nil && w.breadth == int64(w.limits.MaxSkew/time.Second)
@@ -111,7 +107,7 @@ func (w *world) events(p *process) []event {
 	}
 }
 
-// happen makes a random event happen, to a random process or to the world.
+// happen makes a random event happen, to any process or to the world.
 func (w *world) happen() {
 	if len(w.processes) == 0 {
 		w.start()
@@ -120,34 +116,35 @@ func (w *world) happen() {
 	w.happenTo(w.processes[w.IntN(len(w.processes))])
 }
 
-// happenTo makes a random event happen, to a process or to the world.
+// happenTo makes a random event happen, to this process or to the world.
 func (w *world) happenTo(p *process) {
 	events := w.events(p)
 	events = slices.DeleteFunc(events, func(e event) bool { return !e.may })
-	all := 0
+	sum := 0
 	for _, e := range events {
-		all += e.weight
+		sum += e.weight
 	}
-	at := w.IntN(all)
+	chosen := w.IntN(sum)
 	for _, e := range events {
-		at -= e.weight
-		if at < 0 {
+		chosen -= e.weight
+		if chosen < 0 {
 			e.do()
 			return
 		}
 	}
 }
 
-// meanwhile makes events happen while a call of p is on its way: mostly none, and many while a call is slow.
-// Some happen to p itself.
+// meanwhile makes events happen while a call of p is on its way: mostly none, and many if the call is slow.
+// A quarter of them happen to p itself. They may make calls too, in which others happen, up to three deep.
 func (w *world) meanwhile(p *process) {
 	n := []int{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 2, 6}[w.IntN(16)]
-	if w.depth > 0 { // so that the calls within calls come to an end
+	if w.depth > 0 {
 		n = min(n, 3-w.depth)
 	}
 	for range n {
 		w.depth++
-		if p.space != nil && !p.gone && w.IntN(4) == 0 {
+		hasOpened := p.space != nil
+		if hasOpened && !p.gone && w.IntN(4) == 0 {
 			w.happenTo(p)
 		} else {
 			w.happen()
@@ -156,7 +153,7 @@ func (w *world) meanwhile(p *process) {
 	}
 }
 
-// pass lets time pass, in which each generator makes IDs in each second of its clock.
+// pass lets seconds pass. In each of them each generator makes IDs, for the second that its clock shows.
 func (w *world) pass() {
 	seconds := []int64{1, 1, 2, 3, 6, 11}[w.IntN(6)]
 	w.note("%d s pass", seconds)
@@ -168,7 +165,7 @@ func (w *world) pass() {
 	}
 }
 
-// useUp has all generators make IDs in all seconds that are left.
+// useUp has all generators make IDs for all seconds that are left.
 func (w *world) useUp() {
 	w.note("all leases are used up")
 	for _, p := range w.processes {
@@ -176,7 +173,7 @@ func (w *world) useUp() {
 	}
 }
 
-// start starts a process, on a space that it makes if there is none.
+// start starts a process. It makes the space if there is none.
 func (w *world) start() {
 	if w.unnoted() {
 		return

@@ -27,12 +27,12 @@ type source struct {
 	*Space
 
 	mu      sync.Mutex
-	away    bool                       // every take fails,
-	hangs   bool                       // or hangs
-	arrives func(randflake.Lease)      // comes before a lease gets to the keeper, if it is not nil
-	refuse  func(window int64) error   // or nil
-	taken   map[randflake.Lease]string // by whom
-	user    string
+	away    bool                       // every take fails, or hangs
+	hangs   bool                       // while the source is away
+	arrives func(randflake.Lease)      // is called before a lease gets to the keeper; or nil
+	refuse  func(window int64) error   // says why a window is not granted; or nil
+	taken   map[randflake.Lease]string // the leases that were granted, and to whom
+	user    string                     // to whom the next ones are
 }
 
 func newSource(t *testing.T, limits Limits) *source {
@@ -53,13 +53,7 @@ func (s *source) Take(ctx context.Context, from, to int64, n uint32) (leases []r
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for window := from; window <= to; window++ {
-		if s.refuse != nil {
-			if err := s.refuse(window); err != nil {
-				missing = cmp.Or(missing, err)
-				continue
-			}
-		}
-		l, err := takeWindow(ctx, s.Space, window, n)
+		l, err := s.takeWindow(ctx, window, n)
 		if err != nil {
 			missing = cmp.Or(missing, err)
 			continue
@@ -71,6 +65,17 @@ func (s *source) Take(ctx context.Context, from, to int64, n uint32) (leases []r
 		}
 	}
 	return leases, missing
+}
+
+// takeWindow takes nodes of one window. It is called with mu held.
+func (s *source) takeWindow(ctx context.Context, window int64, n uint32) (l randflake.Lease, err error) {
+	if s.refuse != nil {
+		err = s.refuse(window)
+	}
+	if err != nil {
+		return l, err
+	}
+	return takeWindow(ctx, s.Space, window, n)
 }
 
 // set lets the store be away, or back.
@@ -153,9 +158,8 @@ func TestCopiedMachine(t *testing.T) {
 					require.Equal(t, s.owner(g.Cipher().Inspect(id)), "copy", "after %d s: who took the lease of an ID", second)
 					time.Sleep(time.Second)
 				}
-				if status := k.Status(); status.Copies != 1 || !status.DetectsCopies || !status.Healthy {
-					t.Errorf("%+v", status)
-				}
+				status := k.Status()
+				require.That(t, status.Copies == 1 && status.DetectsCopies && status.Healthy, "%+v", status)
 				require.Equal(t, strings.Count(log.String(), "level=WARN"), 1, "warnings in the log:\n%s", &log)
 			})
 		})
@@ -174,9 +178,8 @@ func TestKeeperListens(t *testing.T) {
 		require.That(t, vmgen.Listeners() == 0, "a keeper that is closed listens")
 		s.set(true)
 		k, err := Keep(t.Context(), s, secret, quiet)
-		if k != nil || !errors.Is(err, errAway) || vmgen.Listeners() != 0 {
-			t.Errorf("%v, %v, and %d listen", k, err, vmgen.Listeners())
-		}
+		require.That(t, k == nil && errors.Is(err, errAway) && vmgen.Listeners() == 0,
+			"%v, %v, and %d listen", k, err, vmgen.Listeners())
 	})
 }
 
@@ -202,9 +205,8 @@ func TestCounts(t *testing.T) {
 			require.Equal(t, len(all), 15, "%s: metrics", what)
 			for _, m := range all {
 				name := strings.TrimPrefix(m.Name, "randflake_")
-				if m.Value != want[name] || m.Counter != strings.HasSuffix(name, "_total") || m.Help == "" {
-					t.Errorf("%s: %+v, want %v", what, m, want[name])
-				}
+				require.That(t, m.Value == want[name] && m.Counter == strings.HasSuffix(name, "_total") && m.Help != "",
+					"%s: %+v, want %v", what, m, want[name])
 				require.That(t, strings.Contains(string(page), "`"+m.Name+"`"), "docs/operations.md lacks %s", m.Name)
 			}
 		}
@@ -261,9 +263,8 @@ func TestCounts(t *testing.T) {
 		g.Generate()
 		time.Sleep(time.Millisecond)
 		want["id_refusals_total"]++
-		if s := k.Status(); s.Refusals != uint64(want["id_refusals_total"]) || s.Exhausted != 4 {
-			t.Errorf("%+v", s)
-		}
+		status := k.Status()
+		require.That(t, status.Refusals == uint64(want["id_refusals_total"]) && status.Exhausted == 4, "%+v", status)
 		k.Close()
 	})
 }
@@ -303,9 +304,8 @@ func TestOutage(t *testing.T) {
 			deepest := int64(0)
 			for range 30 * 60 { // as the keeper takes leases at random moments
 				end, now := k.Status().End, time.Now()
-				if end.Sub(now) < c.least || !k.Status().Healthy {
-					t.Fatalf("%+v: leases for %v: %+v", c, end.Sub(now), k.Status())
-				}
+				require.Must(t, end.Sub(now) >= c.least && k.Status().Healthy,
+					"%+v: leases for %v: %+v", c, end.Sub(now), k.Status())
 				deepest = max(deepest, s.Limits().WindowOf(end)-1-s.Limits().WindowOf(now))
 				time.Sleep(time.Second)
 			}
@@ -394,9 +394,8 @@ func TestStoppedSince(t *testing.T) {
 		clock.Store(int64(time.Hour))
 		k.Generator().Generate()
 		time.Sleep(2 * time.Second)
-		if status := k.Status(); !status.Stopped.Equal(end) || !status.End.Equal(end) {
-			t.Errorf("%+v, want the end %v", status, end)
-		}
+		status := k.Status()
+		require.That(t, status.Stopped.Equal(end) && status.End.Equal(end), "%+v, want the end %v", status, end)
 	})
 }
 
@@ -452,9 +451,8 @@ func TestLossByAnotherClock(t *testing.T) {
 		}
 		s.mu.Unlock()
 		time.Sleep(11 * time.Minute)
-		if status := k.Status(); status.Failed < 100 || status.Failed > 5000 || !status.Healthy {
-			t.Errorf("%+v", status)
-		}
+		status := k.Status()
+		require.That(t, status.Failed >= 100 && status.Failed <= 5000 && status.Healthy, "%+v", status)
 	})
 }
 
@@ -480,9 +478,8 @@ func TestAheadAfterRefusal(t *testing.T) {
 		k := keepOn(t, s)
 		defer k.Close()
 		time.Sleep(2 * time.Minute)
-		if status := k.Status(); asked > 100 || !status.Healthy {
-			t.Errorf("asked for %d windows in 12 of them: %+v", asked, status)
-		}
+		status := k.Status()
+		require.That(t, asked <= 100 && status.Healthy, "asked for %d windows in 12 of them: %+v", asked, status)
 	})
 }
 
@@ -587,9 +584,8 @@ func TestSourceAstray(t *testing.T) {
 			takes := s.goAstray(nil)
 			require.That(t, status.Err != nil && strings.Contains(status.Err.Error(), c.want) && takes <= 300,
 				"%s: %d takes: %+v, want %q", name, takes, status, c.want)
-			if end := time.Now().Add(10 * time.Minute); status.End.After(end) {
-				t.Errorf("%s: leases until %v", name, status.End)
-			}
+			end := time.Now().Add(10 * time.Minute)
+			require.That(t, !status.End.After(end), "%s: leases until %v", name, status.End)
 			time.Sleep(time.Minute)
 			if status := k.Status(); !status.Healthy || status.Err != nil || !q.has(time.Now()) {
 				t.Errorf("%s, and then as it should be: %+v", name, status)
@@ -656,9 +652,8 @@ func TestKeepClock(t *testing.T) {
 		require.Must(t, err == nil && f.Time.Equal(noon) && f.Node == 0 && f.Sequence == i,
 			"%+v, %v: want noon, and one after the other", f, err)
 	}
-	if l := k.Status().Lease; l.LastNode != 2 || !l.Start.Equal(noon) {
-		t.Errorf("%+v: want three nodes at noon", l)
-	}
+	l := k.Status().Lease
+	require.That(t, l.LastNode == 2 && l.Start.Equal(noon), "%+v: want three nodes at noon", l)
 }
 
 // TestKeepLogs: without options the log is the program's, and names the program. Its level says whether it has
@@ -698,29 +693,33 @@ func TestKeepLogs(t *testing.T) {
 func TestKeepStarts(t *testing.T) {
 	early := randflake.ErrLeaseNotStarted
 	for name, c := range map[string]struct {
-		refuse func(after int64) error // of a window after the present one
-		keep   error
-		first  error         // of the first call
-		begins time.Duration // when IDs begin
+		present, later error         // why these windows are not granted
+		keep           error         // of Keep
+		first          error         // of the first call
+		begins         time.Duration // when IDs begin
 	}{
-		"all is free":         {func(int64) error { return nil }, nil, nil, 0},
-		"this window is full": {func(after int64) error { return map[int64]error{0: ErrFull}[after] }, nil, early, 50 * time.Second},
-		"before the floor":    {func(after int64) error { return map[int64]error{0: ErrLoss}[after] }, nil, early, 50 * time.Second},
-		"both are full":       {func(int64) error { return ErrFull }, ErrFull, nil, 0},
-		"all is lost":         {func(int64) error { return ErrLoss }, ErrLoss, nil, 0},
-		"the clock is wrong":  {func(int64) error { return ErrClock }, ErrClock, nil, 0},
-		"it has ended":        {func(int64) error { return context.Canceled }, context.Canceled, nil, 0},
-		"nothing ahead":       {func(after int64) error { return map[bool]error{true: ErrAhead}[after > 0] }, nil, nil, 0},
+		"all is free":         {nil, nil, nil, nil, 0},
+		"this window is full": {ErrFull, nil, nil, early, 50 * time.Second},
+		"before the floor":    {ErrLoss, nil, nil, early, 50 * time.Second},
+		"both are full":       {ErrFull, ErrFull, ErrFull, nil, 0},
+		"all is lost":         {ErrLoss, ErrLoss, ErrLoss, nil, 0},
+		"the clock is wrong":  {ErrClock, ErrClock, ErrClock, nil, 0},
+		"it has ended":        {context.Canceled, context.Canceled, context.Canceled, nil, 0},
+		"nothing ahead":       {nil, ErrAhead, nil, nil, 0},
 	} {
 		bubble(t, func(t *testing.T) {
 			time.Sleep(10 * time.Second)
 			s := newSource(t, Limits{})
 			present := s.Limits().WindowOf(time.Now())
 			s.refuse = func(window int64) error {
-				if err := c.refuse(window - present); err != nil {
-					return &WaitError{err, time.Now(), name}
+				why := c.present
+				if window > present {
+					why = c.later
 				}
-				return nil
+				if why == nil {
+					return nil
+				}
+				return &WaitError{why, time.Now(), name}
 			}
 			k, err := Keep(t.Context(), s, secret, quiet)
 			require.That(t, errors.Is(err, c.keep) && (k == nil) == (err != nil),
@@ -922,9 +921,8 @@ func TestUnfitLease(t *testing.T) {
 		}
 		k.Close()
 		k.Close()
-		if k.Status().Healthy || q.closes != 1 {
-			t.Errorf("a keeper that is closed is healthy, or has closed its generator %d times", q.closes)
-		}
+		require.That(t, !k.Status().Healthy && q.closes == 1,
+			"a keeper that is closed is healthy, or has closed its generator %d times", q.closes)
 	})
 }
 

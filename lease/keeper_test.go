@@ -128,9 +128,8 @@ func TestKeeperRefused(t *testing.T) {
 			keeper.refused(randflake.ErrLeaseEnded, false)
 			time.Sleep(10 * time.Millisecond)
 		}
-		if n := data.calls - calls; n > 20 {
-			t.Errorf("%d calls in ten seconds", n)
-		}
+		n := data.calls - calls
+		require.That(t, n <= 20, "%d calls in ten seconds", n)
 	})
 }
 
@@ -263,9 +262,8 @@ func (c *crew) step(t *testing.T) *member {
 	m := slices.MinFunc(c.members, func(a, b *member) int { return a.due.Compare(b.due) })
 	c.now = m.due
 	pause := m.loop.step(t.Context())
-	if err := m.loop.status.Err; err != nil {
-		t.Fatalf("%v: %v", c.now, err)
-	}
+	err := m.loop.status.Err
+	require.Must(t, err == nil, "%v: %v", c.now, err)
 	require.Must(t, m.queue.has(c.now.Add(m.off)), "%v: no lease", c.now)
 	m.due = c.now.Add(pause)
 	return m
@@ -312,9 +310,8 @@ func TestYear(t *testing.T) {
 		}
 	}
 	t.Logf("%d calls, %d restarts; the store had %d bytes after a day, and has %d", data.calls, restarts, dayOne, data.size())
-	if data.size() > 2500 || len(data.data) != 2 {
-		t.Errorf("the store has %d entries, %d bytes: %v", len(data.data), data.size(), data.data)
-	}
+	require.That(t, data.size() <= 2500 && len(data.data) == 2,
+		"the store has %d entries, %d bytes: %v", len(data.data), data.size(), data.data)
 }
 
 // TestStep: a step takes all windows that are wanted, also on both sides of one that is leased.

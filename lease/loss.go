@@ -29,17 +29,7 @@ func (s *Space) ReportLoss(ctx context.Context, why string) error {
 	if len(why) > longestWhy {
 		return fmt.Errorf("%w: report a loss: why %.100q: want at most %d bytes", ErrInvalid, why, longestWhy)
 	}
-	attempts := s.attempts(leasesRecord)
-	for {
-		seen, err := attempts.next(ctx)
-		if err != nil {
-			return err
-		}
-		noted, err := s.tryToNote(ctx, seen, why)
-		if noted || err != nil {
-			return err
-		}
-	}
+	return s.untilDone(ctx, func(seen *snapshot) (noted bool, err error) { return s.tryToNote(ctx, seen, why) })
 }
 
 // noteLoss notes a loss that an answer shows. It returns nil also if another process changed the space
@@ -50,29 +40,28 @@ func (s *Space) noteLoss(ctx context.Context, seen *snapshot, why string) error 
 	return err
 }
 
-// tryToNote marks the space and sets the floor, or lets another process do one of these. The loss is
-// not noted if there is no mark in the end, as another process was faster or the mark was lost.
+// tryToNote marks the space, and then sets the floor. There are three outcomes:
+//
+//   - noted: the floor was set after the mark, by this process or by another one.
+//   - Not noted, without an error: another process was faster than the mark, or the mark was lost. The
+//     caller looks at the space again.
+//   - An error: the loss is still to be noted. The space may be marked, and then every process notes it.
 func (s *Space) tryToNote(ctx context.Context, seen *snapshot, why string) (noted bool, err error) {
 	marked, err := s.mark(ctx, seen, why)
 	if err != nil {
 		return false, err
 	}
 	before := seen.restoredMeta()
-	attempts := s.attempts(leasesRecord)
-	for {
-		latest, err := attempts.next(ctx)
-		if err != nil {
-			return false, err
-		}
-		if !latest.isMarked() {
-			floorIsSet := latest.meta != nil && latest.meta.Losses > before.Losses // by another process
-			return marked && floorIsSet, nil                                       // otherwise the mark was lost
-		}
-		noted, err = s.setFloor(ctx, latest, why)
-		if noted || err != nil {
+	err = s.untilDone(ctx, func(latest *snapshot) (done bool, err error) {
+		if latest.isMarked() { // by this process or by another one
+			noted, err = s.setFloor(ctx, latest, why)
 			return noted, err
 		}
-	}
+		floorIsSet := latest.meta != nil && latest.meta.Losses > before.Losses // by another process
+		noted = marked && floorIsSet
+		return true, nil
+	})
+	return noted, err
 }
 
 // settle has a loss noted until the space shows none.

@@ -46,6 +46,13 @@ func (m *memory) restore(s state) {
 	m.data = maps.Clone(s.data)
 }
 
+// replace has the data be those of another lineage from now on.
+func (m *memory) replace(lineage string) {
+	s := m.snapshot()
+	s.lineage = lineage
+	m.restore(s)
+}
+
 // metaOf returns the meta of a space, or nil if there is none, or one that is only announced.
 func (s state) metaOf(name string) *meta {
 	m, err := decodeMeta([]byte(s.data[name+"/meta"]))

@@ -23,8 +23,8 @@ import (
 
 // A move is one call of Move.
 type move struct {
-	old, to *Space
-	trust   bool // of the new space
+	from, to *Space // from is the old space, and to the new one
+	trust    bool   // of the new space
 }
 
 // Move retires a space, and makes the one that takes its place in engine, with the limits, the
@@ -43,7 +43,7 @@ func Move(ctx context.Context, old *Space, engine Engine, config Config) (*Space
 	if err := old.checkMade(config); err != nil {
 		return nil, err
 	}
-	mv := &move{old, to, config.Trust}
+	mv := &move{from: old, to: to, trust: config.Trust}
 	if err := mv.run(ctx); err != nil {
 		return nil, err
 	}
@@ -51,21 +51,21 @@ func Move(ctx context.Context, old *Space, engine Engine, config Config) (*Space
 }
 
 func (mv *move) run(ctx context.Context) error {
-	old, there, err := mv.look(ctx)
+	oldSeen, newSeen, err := mv.look(ctx)
 	if err != nil {
 		return err
 	}
-	if there.meta != nil {
-		return mv.finish(ctx, old.meta, there.meta)
+	if newSeen.meta != nil {
+		return mv.finish(ctx, oldSeen.meta, newSeen.meta)
 	}
-	announced, err := mv.announce(ctx, old, there)
+	announced, err := mv.announce(ctx, oldSeen, newSeen)
 	if err != nil {
 		return err
 	}
 	if err := mv.announceCounters(ctx, announced.UID); err != nil {
 		return err
 	}
-	retired, err := mv.old.retire(ctx, mv.retirement(announced.UID), announced.Abandoned)
+	retired, err := mv.from.retire(ctx, mv.retirement(announced.UID), announced.Abandoned)
 	if err != nil {
 		return err
 	}
@@ -77,39 +77,38 @@ func (mv *move) retirement(uid string) retirement {
 	return retirement{Retired: true, Successor: uid, MovedTo: mv.to.String()}
 }
 
-// look reads the leases of the old space, and what is there at the new place. It takes ten seconds at
-// most.
-func (mv *move) look(ctx context.Context) (old, there *snapshot, err error) {
+// look reads the leases of the old space, and what is at the new place. It takes ten seconds at most.
+func (mv *move) look(ctx context.Context) (oldSeen, newSeen *snapshot, err error) {
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
 	if err := mv.to.engine.Prepare(ctx); err != nil {
 		return nil, nil, mv.to.storeError("prepare", err)
 	}
-	old, err = mv.old.readExisting(ctx) // before the new place, as another process may be moving it too
+	oldSeen, err = mv.from.readExisting(ctx) // before the new place, as another process may be moving it too
 	if err != nil {
 		return nil, nil, err
 	}
-	there, err = mv.to.read(ctx, leasesRecord)
-	return old, there, err
+	newSeen, err = mv.to.read(ctx, leasesRecord)
+	return oldSeen, newSeen, err
 }
 
 // finish ends a move that finds a space at the new place. If an earlier call has made it, finish retires
 // the old space once more, as a loss of data there may have undone that.
-func (mv *move) finish(ctx context.Context, old, there *meta) error {
+func (mv *move) finish(ctx context.Context, oldMeta, newMeta *meta) error {
 	switch {
-	case !there.succeeds(old):
-		return mv.occupied(ctx, old, there)
-	case there.Retired:
-		return mv.to.moveError(there)
+	case !newMeta.succeeds(oldMeta):
+		return mv.giveUp(ctx, oldMeta, newMeta)
+	case newMeta.Retired:
+		return mv.to.moveError(newMeta)
 	}
-	if _, err := mv.old.retire(ctx, mv.retirement(there.UID), nil); err != nil {
+	if _, err := mv.from.retire(ctx, mv.retirement(newMeta.UID), nil); err != nil {
 		return err
 	}
 	seen, err := mv.to.read(ctx, leasesRecord)
 	if err != nil {
 		return err
 	}
-	if seen.meta == nil || seen.meta.UID != there.UID {
+	if seen.meta == nil || seen.meta.UID != newMeta.UID {
 		return fmt.Errorf("%w: %s: its data was lost meanwhile", ErrUnknown, mv.to)
 	}
 	mv.to.startFrom(seen.meta)
@@ -121,27 +120,26 @@ func (m *meta) succeeds(old *meta) bool {
 	return m.Predecessor == old.UID && (old.Successor == "" || old.Successor == m.UID)
 }
 
-// occupied returns the error for another space at the new place. If the old one was retired for a space
-// that is never made because of it, the old one is retired without a successor, to be moved again.
-func (mv *move) occupied(ctx context.Context, old, there *meta) error {
-	if there.UID == old.UID { // perhaps by another address
+// giveUp ends a move that finds another space at the new place, by an error. If the old space was retired
+// for one that is never made because of that, it is retired without a successor, to be moved again.
+func (mv *move) giveUp(ctx context.Context, oldMeta, otherMeta *meta) error {
+	if otherMeta.UID == oldMeta.UID { // perhaps by another address
 		return fmt.Errorf("%w: %s and %s are the same space, or one is a copy of the other: take another name or store",
-			ErrExists, mv.old, mv.to)
+			ErrExists, mv.from, mv.to)
 	}
 	again := ""
-	if slices.Contains(there.Abandoned, old.Successor) {
-		if _, err := mv.old.retire(ctx, retirement{Retired: true}, there.Abandoned); err != nil {
+	if slices.Contains(otherMeta.Abandoned, oldMeta.Successor) {
+		if _, err := mv.from.retire(ctx, retirement{Retired: true}, otherMeta.Abandoned); err != nil {
 			return err
 		}
 		again = ", which can be moved again"
 	}
 	return fmt.Errorf("%w: %s: it did not take the place of %s%s: take another name or store",
-		ErrExists, mv.to, mv.old, again)
+		ErrExists, mv.to, mv.from, again)
 }
 
-// makeNew makes the announced space, unless another call has made it. Meta comes last, because nobody can use
-// the space until then. The space is not made if its data were lost after the announcement was found:
-// perhaps it was there already, and used.
+// makeNew makes the announced space, unless another call has made it. The space is not made if its data
+// were lost after the announcement was found: perhaps it was there already, and used.
 func (mv *move) makeNew(ctx context.Context, retired *snapshot, announced *meta) error {
 	seen, err := mv.to.read(ctx, leasesRecord)
 	if err != nil {
@@ -156,12 +154,17 @@ func (mv *move) makeNew(ctx context.Context, retired *snapshot, announced *meta)
 	case !seen.announces(announced.UID):
 		return fmt.Errorf("%w: %s: data was lost meanwhile, or another move has begun: try again", ErrUnknown, mv.to)
 	}
+	return mv.copyTo(ctx, seen, retired)
+}
 
-	m := mv.newMeta(retired.meta, seen)
+// copyTo puts counters, and then leases and meta, in place of the announcement that seen shows. Meta
+// comes last, because nobody can use the space until then.
+func (mv *move) copyTo(ctx context.Context, seen, retired *snapshot) error {
+	m := mv.successorMeta(retired.meta, seen)
 	if err := seen.unfit(m); err != nil {
 		return err
 	}
-	nodes, err := retired.takenNodes(mv.old)
+	nodes, err := retired.takenNodes(mv.from)
 	if err != nil {
 		return err
 	}
@@ -179,9 +182,9 @@ func (mv *move) makeNew(ctx context.Context, retired *snapshot, announced *meta)
 	return err
 }
 
-// newMeta returns the meta of the announced space, which takes the place of the retired one. What is
-// not set here stays, such as the limits, the check value and Begin.
-func (mv *move) newMeta(retired *meta, seen *snapshot) *meta {
+// successorMeta returns the meta of the announced space, which takes the place of the retired one. What
+// is not set here stays, such as the limits, the check value and Begin.
+func (mv *move) successorMeta(retired *meta, seen *snapshot) *meta {
 	m := *retired
 	m.UID = retired.Successor
 	m.Term = m.UID // the same in each attempt, as counters are copied before
@@ -193,7 +196,7 @@ func (mv *move) newMeta(retired *meta, seen *snapshot) *meta {
 	m.Trust = seen.announced.Trust
 	m.Abandoned = seen.announced.Abandoned
 	m.before = slices.Concat(retired.before, seen.announced.before)
-	m.Why = "moved from " + mv.old.String()
+	m.Why = "moved from " + mv.from.String()
 	m.Floor = max(m.Floor, m.newFloor(seen.later()))
 	return &m
 }

@@ -13,25 +13,26 @@ import (
 	"github.com/randflake/randflake/internal/test/require"
 )
 
-// fuse counts the calls of the engines that share it. From its last call on all fail, that one before or
-// after its effect; or that one alone.
+// A fuse fails a call of the engines that share it, and all later ones, as if the process was killed then.
 type fuse struct {
-	calls, last int
-	after, once bool
+	calls int  // that there were
+	last  int  // the number of the call that fails first, from 1 on
+	after bool // that call takes effect before it fails
+	once  bool // later calls don't fail
 }
 
 func (f *fuse) burn(do func() error) error {
 	f.calls++
-	if f.calls < f.last || f.calls > f.last && f.once {
+	switch {
+	case f.calls < f.last, f.calls > f.last && f.once:
 		return do()
-	}
-	if f.calls == f.last && f.after {
+	case f.calls == f.last && f.after:
 		do()
 	}
 	return errAway
 }
 
-// fused is an engine of a process that is killed.
+// fused is an engine with a fuse.
 type fused struct {
 	conn
 	*fuse
@@ -54,13 +55,12 @@ func (e fused) List(ctx context.Context, prefix, after string, limit int) (entri
 
 func (e fused) Prepare(context.Context) error { return e.burn(func() error { return nil }) }
 
-// A removal is a space with counters, and the store that it moves to.
+// A removal is a space with two counters, a and b, and the store that it moves to.
 type removal struct {
 	*testing.T
 	from, to *memory
 	now      time.Time
-	off      time.Duration // of the clock of the process that acts now
-	old      *Space
+	old      *Space // a handle of a process that does not move it
 }
 
 func newRemoval(t *testing.T, limits Limits) *removal {
@@ -74,7 +74,7 @@ func newRemoval(t *testing.T, limits Limits) *removal {
 	return w
 }
 
-func (w *removal) clock() time.Time { return w.now.Add(w.off) }
+func (w *removal) clock() time.Time { return w.now }
 
 // init makes a space.
 func (w *removal) init(at *memory, config Config) *Space {
@@ -95,6 +95,12 @@ func (w *removal) must(err error) {
 	require.NoError(w, err)
 }
 
+// open opens a space as another process does.
+func (w *removal) open(at Engine) *Space {
+	w.Helper()
+	return open(w.T, at, w.clock)
+}
+
 // move runs what an operator does, in a process of its own.
 func (w *removal) move(f *fuse, name string) (*Space, error) {
 	old, err := Open(w.Context(), fused{conn{memory: w.from}, f}, Config{Name: "s", Clock: w.clock})
@@ -103,6 +109,11 @@ func (w *removal) move(f *fuse, name string) (*Space, error) {
 	}
 	old.sleep = noSleep
 	return Move(w.Context(), old, fused{conn{memory: w.to}, f}, Config{Name: name, Clock: w.clock})
+}
+
+// moveTo moves a space to an engine.
+func (w *removal) moveTo(to Engine, old *Space) (*Space, error) {
+	return Move(w.Context(), old, to, Config{Name: "s", Clock: w.clock})
 }
 
 // The calls of a removal's move at which it is killed right after these steps.
@@ -118,43 +129,48 @@ func never() *fuse { return &fuse{last: 1 << 30} }
 // space was used in between.
 func TestMoveKilled(t *testing.T) {
 	for _, f := range []fuse{{}, {after: true}, {once: true}, {once: true, after: true}} {
-		killed := 0
-		for done := false; !done; killed++ {
-			w := newRemoval(t, Limits{First: 1 << 15, Nodes: 1 << 15})
-			require.Done(t)(takeWindow(t.Context(), w.old, w.old.Limits().WindowOf(noon), 5))
-			f.calls = 0
-			f.last = killed + 1
-			_, err := w.move(&f, "s")
-			done = err == nil
-			if done && f.calls >= f.last {
-				t.Errorf("call %d fails, %+v, and the move says that it is done", f.last, f)
-			}
-
-			given := int64(9)
-			if early, err := Open(t.Context(), conn{memory: w.to}, Config{Name: "s", Clock: w.clock}); err == nil {
-				run, err := early.TakeNumbers(t.Context(), "a", Period{}, 5)
-				require.That(t, err == nil && run.First == given+1, "killed at call %d: %+v, %v", killed+1, run, err)
-				given += 5
-			}
-			s, err := w.move(never(), "s")
-			require.Must(t, err == nil, "killed at call %d, %+v: %v", killed+1, f, err)
-			for name, want := range map[string]int64{"a": given + 1, "b": 10} {
-				wantNext(t, s, name, want, "killed at call %d", killed+1)
-			}
-			info := infoOf(t, s)
-			require.That(t, info.Limits == w.old.Limits() && info.Floor.Equal(noon.Add(7*time.Minute)) && !info.ReserveOpens.IsZero(),
-				"killed at call %d: %+v", killed+1, info)
-			if info.Why != "moved from "+w.old.String() || info.Retired || info.MovedTo != "" {
-				t.Errorf("killed at call %d: %+v", killed+1, info)
-			}
-			wantRetired(t, w.old)
-			before := []state{w.from.snapshot(), w.to.snapshot()}
-			require.Done(w)(w.move(never(), "s"))
-			require.That(t, reflect.DeepEqual(before, []state{w.from.snapshot(), w.to.snapshot()}),
-				"killed at call %d: to run it once more changes something", killed+1)
+		calls := 0
+		for done := false; !done && !t.Failed(); {
+			calls++
+			t.Run(fmt.Sprintf("call %d, after %v, once %v", calls, f.after, f.once), func(t *testing.T) {
+				done = moveKilled(t, fuse{last: calls, after: f.after, once: f.once})
+			})
 		}
-		require.That(t, killed >= 15, "a move has %d calls: some were not counted", killed)
+		require.That(t, calls > 15, "a move has %d calls: some were not counted", calls-1)
 	}
+}
+
+// moveKilled runs a move that is killed, and then another one to its end. It reports whether the first move was
+// done before it was killed.
+func moveKilled(t *testing.T, f fuse) (done bool) {
+	w := newRemoval(t, Limits{First: 1 << 15, Nodes: 1 << 15})
+	require.Done(t)(takeWindow(t.Context(), w.old, w.old.Limits().WindowOf(noon), 5))
+	_, err := w.move(&f, "s")
+	done = err == nil
+	require.That(t, !done || f.calls < f.last, "a call fails, and the move says that it is done")
+
+	given := int64(9)
+	early, err := Open(t.Context(), conn{memory: w.to}, Config{Name: "s", Clock: w.clock})
+	if err == nil {
+		require.Gives(t, Run{given + 1, 5, 1}, "TakeNumbers")(early.TakeNumbers(t.Context(), "a", Period{}, 5))
+		given += 5
+	}
+	s, err := w.move(never(), "s")
+	w.must(err)
+	wantNext(t, s, "a", given+1, "moved")
+	wantNext(t, s, "b", 10, "moved")
+	info := infoOf(t, s)
+	require.Equal(t, info.Limits, w.old.Limits(), "limits")
+	require.Equal(t, info.Why, "moved from "+w.old.String(), "why there is a floor")
+	require.That(t, info.Floor.Equal(noon.Add(7*time.Minute)) && !info.ReserveOpens.IsZero(), "%+v", info)
+	require.That(t, !info.Retired && info.MovedTo == "", "%+v", info)
+	wantRetired(t, w.old)
+
+	before := []state{w.from.snapshot(), w.to.snapshot()}
+	require.Done(w)(w.move(never(), "s"))
+	after := []state{w.from.snapshot(), w.to.snapshot()}
+	require.That(t, reflect.DeepEqual(before, after), "to run it once more changes something")
+	return done
 }
 
 // wantRetired checks that a space grants nothing.
@@ -190,7 +206,7 @@ func TestMoveRefused(t *testing.T) {
 		{"another space moved to the name", func(w *removal) {
 			w.must(w.old.Retire(w.Context()))
 			other := create(w.T, conn{memory: newMemory()}, Limits{}, w.clock)
-			require.Done(w)(Move(w.Context(), other, conn{memory: w.to}, Config{Name: "s", Clock: w.clock}))
+			require.Done(w)(w.moveTo(conn{memory: w.to}, other))
 		}, "s", ErrExists, true},
 		{"there is no space", func(w *removal) { w.from.restore(state{}) }, "s", ErrNoSpace, false},
 		{"the old clock is wrong", func(w *removal) { w.from.clock = func() time.Time { return noon.Add(time.Hour) } }, "s", ErrClock, false},
@@ -215,8 +231,8 @@ func TestMoveRefused(t *testing.T) {
 		{"moved to a store of the same name", func(w *removal) { again(w); w.to = newMemory() }, "s", ErrRetired, true},
 		{"its successor was moved on", func(w *removal) {
 			again(w)
-			next := open(w.T, conn{memory: w.to}, w.clock)
-			require.Done(w)(Move(w.Context(), next, conn{memory: newMemory()}, Config{Name: "s", Clock: w.clock}))
+			next := w.open(conn{memory: w.to})
+			require.Done(w)(w.moveTo(conn{memory: newMemory()}, next))
 		}, "s", ErrRetired, true},
 		{"the new store goes back to the middle of the move", func(w *removal) {
 			w.move(&fuse{last: afterMark}, "s")
@@ -230,9 +246,8 @@ func TestMoveRefused(t *testing.T) {
 			w := newRemoval(t, Limits{})
 			tt.before(w)
 			before := w.from.snapshot()
-			if s, err := w.move(never(), tt.name); !errors.Is(err, tt.err) || s != nil {
-				t.Errorf("%v, %v, want %v", s, err, tt.err)
-			}
+			s, err := w.move(never(), tt.name)
+			require.That(t, errors.Is(err, tt.err) && s == nil, "%v, %v, want %v", s, err, tt.err)
 			w.wantMark(tt.retired)
 			if w.to == w.from && !reflect.DeepEqual(w.from.snapshot(), before) {
 				t.Error("a move to itself writes something")
@@ -279,7 +294,7 @@ func TestMoveOverlap(t *testing.T) {
 			if tt.before != nil {
 				tt.before(w, other)
 			}
-			_, err := Move(t.Context(), old, conn{memory: w.to}, Config{Name: "s", Clock: w.clock})
+			_, err := w.moveTo(conn{memory: w.to}, old)
 			require.ErrorIs(t, err, tt.err, "Move")
 			w.wantMark(tt.err == nil)
 		})
@@ -319,7 +334,7 @@ func TestMoveByTwo(t *testing.T) {
 				}
 				return w.to.do(c), nil
 			}}
-			_, err := Move(t.Context(), open(t, conn{memory: w.from}, w.clock), to, Config{Name: "s", Clock: w.clock})
+			_, err := w.moveTo(to, w.open(conn{memory: w.from}))
 			if calls < call {
 				require.That(t, err == nil && call >= 5, "%d calls, %v", calls, err)
 				break
@@ -347,7 +362,7 @@ func TestMoveByTwo(t *testing.T) {
 func TestRetire(t *testing.T) {
 	w := newRemoval(t, Limits{})
 	backup := w.from.snapshot()
-	other, unaware := open(t, conn{memory: w.from}, w.clock), open(t, conn{memory: w.from}, w.clock)
+	other, unaware := w.open(conn{memory: w.from}), w.open(conn{memory: w.from})
 	w.must(w.old.Retire(t.Context()))
 	w.must(w.old.Retire(t.Context()))
 	wantRetired(t, w.old)
@@ -360,7 +375,7 @@ func TestRetire(t *testing.T) {
 		w.from.restore(lost)
 		w.must(w.old.ReportLoss(t.Context(), "restored"))
 		wantRetired(t, w.old)
-		wantRetired(t, open(t, conn{memory: w.from}, w.clock))
+		wantRetired(t, w.open(conn{memory: w.from}))
 	}
 	s, err := w.move(never(), "s")
 	w.must(err)
@@ -378,7 +393,7 @@ func TestRetireRemembered(t *testing.T) {
 	for name, story := range map[string]func(w *trial){
 		"at once": func(w *trial) { w.must(w.a.Retire(w.Context())) },
 		"an earlier answer comes later": func(w *trial) {
-			w.arrives = once(isSwap, func() { w.must(w.a.Retire(w.Context())) })
+			w.beforeAnswer = once(isSwap, func() { w.must(w.a.Retire(w.Context())) })
 			w.take(w.a, 0, 1)
 		},
 	} {
@@ -397,9 +412,7 @@ func TestMoveCounters(t *testing.T) {
 	w := newRemoval(t, Limits{})
 	shift := Period{"shift", "early", noon}
 	w.must(w.old.CreateCounter(t.Context(), Counter{Name: "c", Start: 3, Periods: "shift", Series: "aa"}))
-	backup := w.from.snapshot()
-	backup.lineage = "restored"
-	w.from.restore(backup)
+	w.from.replace("restored")
 	w.must(w.old.ReportLoss(t.Context(), "restored"))
 	w.must(w.old.SetCounter(t.Context(), "b", 50))
 	w.must(w.old.SetCounter(t.Context(), "c", 8))
@@ -457,8 +470,8 @@ func TestMoveRenamed(t *testing.T) {
 	w := newRemoval(t, Limits{})
 	w.move(&fuse{last: afterMark}, "s")
 	w.wantMark(true)
-	old := open(t, renamed{conn{memory: w.from}}, w.clock)
-	s, err := Move(t.Context(), old, conn{memory: w.to}, Config{Name: "s", Clock: w.clock})
+	old := w.open(renamed{conn{memory: w.from}})
+	s, err := w.moveTo(conn{memory: w.to}, old)
 	w.must(err)
 	wantNext(t, s, "b", 10, "moved")
 }
@@ -469,7 +482,7 @@ func TestMoveStalled(t *testing.T) {
 	for _, announced := range []bool{false, true} {
 		w := newRemoval(t, Limits{})
 		var lost state
-		old := open(t, before(w.from, isSwap, func() {
+		old := w.open(before(w.from, isSwap, func() {
 			lost = w.to.snapshot()
 			if !announced {
 				clear(lost.data)
@@ -479,8 +492,8 @@ func TestMoveStalled(t *testing.T) {
 			w.must(err)
 			require.Done(t)(s.TakeNumbers(t.Context(), "a", Period{}, 5))
 			w.to.restore(lost)
-		}), w.clock)
-		s, err := Move(t.Context(), old, conn{memory: w.to}, Config{Name: "s", Clock: w.clock})
+		}))
+		s, err := w.moveTo(conn{memory: w.to}, old)
 		require.That(t, errors.Is(err, ErrUnknown) && reflect.DeepEqual(w.to.snapshot(), lost),
 			"%v, %v and %q in the store, want ErrUnknown and no space", s, err, w.to.data)
 	}
@@ -511,9 +524,8 @@ func TestMoveTrust(t *testing.T) {
 		w.must(w.old.SetTrust(t.Context(), false))
 		s, err := move(never(), false)
 		w.must(err)
-		if info, err := s.Info(t.Context()); err != nil || info.Trust || info.Retired {
-			t.Errorf("%+v, %v, want a space without trust", info, err)
-		}
+		info, err := s.Info(t.Context())
+		require.That(t, err == nil && !info.Trust && !info.Retired, "%+v, %v, want a space without trust", info, err)
 		w.wantMark(true)
 	}
 }
@@ -526,14 +538,14 @@ func TestMoveVanished(t *testing.T) {
 	require.Done(w)(w.move(never(), "s"))
 	opened := false
 	reads := 0
-	old := open(t, before(w.from, func(call) bool {
+	old := w.open(before(w.from, func(call) bool {
 		if opened {
 			reads++
 		}
 		return reads == 2 // after the look at both spaces
-	}, func() { w.to.restore(empty) }), w.clock)
+	}, func() { w.to.restore(empty) }))
 	opened = true
-	s, err := Move(t.Context(), old, conn{memory: w.to}, Config{Name: "s", Clock: w.clock})
+	s, err := w.moveTo(conn{memory: w.to}, old)
 	require.That(t, errors.Is(err, ErrUnknown) && len(w.to.data) == 0,
 		"%v, %v and %q in the store, want ErrUnknown and nothing", s, err, w.to.data)
 }
@@ -543,7 +555,7 @@ func TestMoveVanished(t *testing.T) {
 func TestMoveAddress(t *testing.T) {
 	for _, saw := range []bool{true, false} {
 		w := newRemoval(t, Limits{})
-		p := open(t, conn{memory: w.from}, w.clock)
+		p := w.open(conn{memory: w.from})
 		present := p.Limits().WindowOf(noon)
 		require.Done(t)(p.Take(t.Context(), present, present+5, 1))
 		require.Done(w)(w.move(never(), "s"))
@@ -579,17 +591,14 @@ func TestMoveReplaced(t *testing.T) {
 	another := func(w *removal) *Space {
 		return create(w.T, conn{memory: newMemory()}, Limits{}, w.clock)
 	}
-	moveTo := func(w *removal, old *Space, to *memory) (*Space, error) {
-		return Move(w.Context(), old, conn{memory: to}, Config{Name: "s", Clock: w.clock})
-	}
 
 	w := newRemoval(t, Limits{})
 	require.Done(w)(w.move(never(), "s"))
 	mistake := newMemory()
-	if _, err := moveTo(w, w.old, mistake); !errors.Is(err, ErrRetired) || len(mistake.data) > 0 {
+	if _, err := w.moveTo(conn{memory: mistake}, w.old); !errors.Is(err, ErrRetired) || len(mistake.data) > 0 {
 		t.Errorf("moved twice: %v, and %v in the store", err, mistake.data)
 	}
-	require.Done(w)(moveTo(w, another(w), mistake))
+	require.Done(w)(w.moveTo(conn{memory: mistake}, another(w)))
 
 	for _, made := range []bool{false, true} {
 		w := newRemoval(t, Limits{})
@@ -603,7 +612,7 @@ func TestMoveReplaced(t *testing.T) {
 			f.last = 4 // after the announcement
 		}
 		other := another(w)
-		Move(w.Context(), other, fused{conn{memory: w.to}, f}, Config{Name: "s", Clock: w.clock})
+		w.moveTo(fused{conn{memory: w.to}, f}, other)
 		require.Equal(t, w.to.metaOf("s") != nil, made, "the other space is there")
 
 		s, err := w.move(never(), "s")
@@ -627,7 +636,7 @@ func TestMoveObstructed(t *testing.T) {
 		w.wantMark(true)
 		w.obstruct()
 		if pending {
-			killed := open(t, fused{conn{memory: w.to}, &fuse{last: 4}}, w.clock)
+			killed := w.open(fused{conn{memory: w.to}, &fuse{last: 4}})
 			require.ErrorIs(t, killed.ReportLoss(t.Context(), "a mistake"), errAway, "ReportLoss")
 		}
 		require.Refuses(t, ErrExists, "pending: %v", pending)(w.move(never(), "s"))
@@ -669,9 +678,8 @@ func TestMoveSameIDs(t *testing.T) {
 			"%+v: opened: %v", tt, openErr)
 		_, err := Create(t.Context(), conn{memory: w.to}, config)
 		require.ErrorIs(t, err, tt.want, "%+v", tt)
-		if _, err := w.move(never(), "s"); (err == nil) != (tt.want != nil) {
-			t.Errorf("%+v: moved again: %v", tt, err)
-		}
+		_, err = w.move(never(), "s")
+		require.That(t, (err == nil) == (tt.want != nil), "%+v: moved again: %v", tt, err)
 	}
 }
 
@@ -680,7 +688,7 @@ func TestMoveSameIDs(t *testing.T) {
 func TestAnotherSpace(t *testing.T) {
 	for _, knows := range []bool{true, false} {
 		w := newRemoval(t, Limits{})
-		p := open(t, conn{memory: w.from}, w.clock)
+		p := w.open(conn{memory: w.from})
 		w.must(w.old.Retire(t.Context()))
 		if knows {
 			wantRetired(t, p)
@@ -711,22 +719,21 @@ func TestMoveLoss(t *testing.T) {
 		backup.position += 100
 		require.Done(t)(w.old.TakeNumbers(t.Context(), "a", Period{}, 1))
 		copies := func(c call) bool { return c.expect[1].Name == "s/c/a" }
-		old := open(t, before(w.from, copies, func() {
+		old := w.open(before(w.from, copies, func() {
 			if lineage != "old" {
 				backup.data["s/meta"] = w.from.data["s/meta"]
 			}
 			w.from.restore(backup)
-		}), w.clock)
-		s, err := Move(t.Context(), old, conn{memory: w.to}, Config{Name: "s", Clock: w.clock})
+		}))
+		s, err := w.moveTo(conn{memory: w.to}, old)
 		require.ErrorIs(t, err, ErrUnknown, "%v", s)
 		if lineage == "old" {
 			continue // and the next one can't know
 		}
 		s, err = w.move(never(), "s")
 		w.must(err)
-		if c, err := s.Counter(t.Context(), "a"); err != nil || !c.Lost {
-			t.Errorf("%+v, %v, want one that waits", c, err)
-		}
+		c, err := s.Counter(t.Context(), "a")
+		require.That(t, err == nil && c.Lost, "%+v, %v, want one that waits", c, err)
 	}
 }
 
@@ -736,14 +743,13 @@ func TestMoveOvertaken(t *testing.T) {
 	w := newRemoval(t, Limits{})
 	w.to.incarnation = "first"
 	copies := func(c call) bool { return c.expect[1].Name == "s/c/a" }
-	old := open(t, before(w.from, copies, func() {
+	old := w.open(before(w.from, copies, func() {
 		config := Config{Name: "s", Clock: w.clock, Trust: true}
-		require.Done(t)(Move(t.Context(), open(t, conn{memory: w.from}, w.clock), conn{memory: w.to}, config))
-	}), w.clock)
-	_, err := Move(t.Context(), old, conn{memory: w.to}, Config{Name: "s", Clock: w.clock})
-	if !errors.Is(err, ErrUnknown) || !strings.Contains(err.Error(), "another move of it has begun") {
-		t.Errorf("%v, want ErrUnknown and that another move has begun", err)
-	}
+		require.Done(t)(Move(t.Context(), w.open(conn{memory: w.from}), conn{memory: w.to}, config))
+	}))
+	_, err := w.moveTo(conn{memory: w.to}, old)
+	require.That(t, errors.Is(err, ErrUnknown) && strings.Contains(err.Error(), "another move of it has begun"),
+		"%v, want ErrUnknown and that another move has begun", err)
 }
 
 // TestMoveOpens: with a reserve leases begin as after a loss of data, and without one at the floor.
@@ -788,9 +794,8 @@ type granted map[[2]int64]string
 func (g granted) add(t *testing.T, l randflake.Lease, by string) {
 	for node := l.FirstNode; node <= l.LastNode; node++ {
 		at := [2]int64{int64(node), l.Start.Unix()}
-		if other := g[at]; other != "" {
-			t.Fatalf("node %d from %v is granted by the %s and the %s space", node, l.Start, other, by)
-		}
+		other := g[at]
+		require.Must(t, other == "", "node %d from %v is granted by the %s and the %s space", node, l.Start, other, by)
 		g[at] = by
 	}
 }

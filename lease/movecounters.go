@@ -20,20 +20,20 @@ func (mv *move) announceCounters(ctx context.Context, uid string) error {
 		}
 		return nil // the space was made, or the third step says what came in its place
 	}
-	return mv.old.eachCounter(ctx, func(name string, value []byte) error {
+	return mv.from.eachCounter(ctx, func(name string, value []byte) error {
 		if _, err := decodeCounter(name, value, ""); err != nil {
 			return err
 		}
 		absent := seen.guess(counterRecord(name), nil)
 		_, err := mv.to.swap(ctx, absent, Entry{absent.record.name, value}) // in a term of the old space, so it waits
-		return err // whether swapped or not: an earlier call may have put one, and copyCounter replaces that
+		return err                                                          // whether swapped or not: an earlier call may have put one, and copyCounter replaces that
 	})
 }
 
 // copyCounters puts the counters of the retired space into the announced one, as long as the
 // announcement is that of seen.
 func (mv *move) copyCounters(ctx context.Context, seen *snapshot) error {
-	return mv.old.eachCounter(ctx, func(name string, waiting []byte) error {
+	return mv.from.eachCounter(ctx, func(name string, waiting []byte) error {
 		if err := mv.copyCounter(ctx, name, waiting, seen); err != nil {
 			return fmt.Errorf("counter %s: %w", name, err)
 		}
@@ -80,15 +80,15 @@ func (mv *move) copyCounter(ctx context.Context, name string, waiting []byte, se
 // It reads the counter together with the retirement, as a counter of a retired space does not grow. If the
 // counter waits for a person after a loss of data, it waits in the new space too.
 func (mv *move) retiredCounter(ctx context.Context, name, uid string) ([]byte, error) {
-	seen, err := mv.old.read(ctx, counterRecord(name))
+	seen, err := mv.from.read(ctx, counterRecord(name))
 	if err != nil {
 		return nil, err
 	}
 	if loss := seen.loss(); loss != "" {
-		return nil, fmt.Errorf("%w: %s: data was lost meanwhile: %s: try again", ErrUnknown, mv.old, loss)
+		return nil, fmt.Errorf("%w: %s: data was lost meanwhile: %s: try again", ErrUnknown, mv.from, loss)
 	}
 	if seen.meta.Successor != uid {
-		return nil, fmt.Errorf("%w: %s: another move of it has begun: try again", ErrUnknown, mv.old)
+		return nil, fmt.Errorf("%w: %s: another move of it has begun: try again", ErrUnknown, mv.from)
 	}
 	c, err := decodeCounter(name, seen.value, seen.meta.Term)
 	if err != nil {

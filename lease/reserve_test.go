@@ -26,25 +26,27 @@ func (q *queue) gap(d time.Duration) (longest time.Duration) {
 	return max(longest, time.Since(last)-step)
 }
 
+// A lossCase is what happens to a process whose store loses data.
+type lossCase struct {
+	name   string
+	limits Limits
+	age    time.Duration // when data is lost; negative for a process that starts after that
+	away   time.Duration // for how long the store is away before that, from age on
+	trust  bool          // no data is lost, but its trust changes
+	also   time.Duration // when it is lost once more
+	most   time.Duration // without an ID
+}
+
 // TestReserve: after a loss of data a process that has lived a window and a half goes on without a gap, and
-// others have IDs as soon as the reserve opens.
+// others have IDs as soon as the reserve opens. The process starts at any second of a window.
 func TestReserve(t *testing.T) {
-	const wait = 68 * time.Second // a tick of 8 s, and MaxSkew
-	for _, tt := range []struct {
-		name   string
-		limits Limits
-		age    time.Duration // when data is lost; negative for a process that starts after that
-		away   time.Duration // for how long the store is away before that, from age on
-		trust  bool          // no data is lost, but its trust changes
-		also   time.Duration // when it is lost once more
-		most   time.Duration // without an ID
-	}{
-		{name: "new", age: -time.Second, most: wait},
-		{name: "young", age: 20 * time.Second, most: wait},
+	for _, c := range []lossCase{
+		{name: "new", age: -time.Second, most: reserveWait},
+		{name: "young", age: 20 * time.Second, most: reserveWait},
 		{name: "a window and a half", age: 90 * time.Second},
 		{name: "old", age: 5 * time.Minute},
 		{name: "twice", age: 5 * time.Minute, also: 30 * time.Second},
-		{name: "young and twice", age: 20 * time.Second, also: 30 * time.Second, most: wait + 30*time.Second},
+		{name: "young and twice", age: 20 * time.Second, also: 30 * time.Second, most: reserveWait + 30*time.Second},
 		{name: "trust", age: 90 * time.Second, trust: true},
 		{name: "after a failover", age: 90 * time.Second, away: 80 * time.Second},
 		{name: "after a failover, old", age: 5 * time.Minute, away: 80 * time.Second},
@@ -52,7 +54,7 @@ func TestReserve(t *testing.T) {
 		{name: "short windows", limits: Limits{Window: 10 * time.Second, Ahead: 20}, age: 5 * time.Minute},
 		{name: "no reserve", limits: Limits{Nodes: 1024}, age: 5 * time.Minute, most: 4 * time.Minute},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
+		t.Run(c.name, func(t *testing.T) {
 			step := 3
 			switch {
 			case *explore > 0:
@@ -60,70 +62,70 @@ func TestReserve(t *testing.T) {
 			case testing.Short():
 				step = 20
 			}
-			for seconds := rand.IntN(step); seconds < 60; seconds += step {
+			for second := rand.IntN(step); second < 60; second += step {
 				bubble(t, func(t *testing.T) {
-					time.Sleep(time.Duration(seconds) * time.Second)
-					data := newMemory()
-					data.incarnation = "first"
-					var away atomic.Bool
-					hangs := seconds%2 == 1 // while it is away
-					engine := conn{data, func(ctx context.Context, c call) (Answer, error) {
-						if away.Load() {
-							if hangs {
-								<-ctx.Done()
-							}
-							return Answer{}, errAway
-						}
-						return data.do(c), nil
-					}}
-					space := create(t, engine, tt.limits, nil)
-					lose := func(lineage string) {
-						s := data.snapshot()
-						s.lineage = lineage
-						data.restore(s)
-					}
-					if tt.age < 0 {
-						lose("second")
-						space.Take(t.Context(), 1, 1, 1) // notes it
-						time.Sleep(-tt.age)
-					}
-					var q queue
-					began := time.Now()
-					keeper, err := q.keep(t, space)
-					for err != nil && time.Since(began) < 2*time.Minute {
-						time.Sleep(100 * time.Millisecond)
-						keeper, err = q.keep(t, space)
-					}
-					require.NoError(t, err)
-					defer keeper.Close()
-					if waited := time.Since(began); waited > wait+time.Second {
-						t.Errorf("waited %v for the first ID", waited)
-					}
-					gap := time.Duration(0)
-					if tt.age > 0 {
-						time.Sleep(tt.age)
-						away.Store(true)
-						gap = q.gap(tt.away)
-						away.Store(false)
-					}
-					switch {
-					case tt.trust:
-						require.NoError(t, open(t, engine, nil).SetTrust(t.Context(), true))
-					case tt.age > 0:
-						lose("second")
-					}
-					if tt.also > 0 {
-						gap = max(gap, q.gap(tt.also))
-						lose("third")
-					}
-					gap = max(gap, q.gap(10*time.Minute))
-					if gap > tt.most+2*time.Second && tt.most > 0 || tt.most == 0 && gap > 0 {
-						t.Errorf("%d s into the window: no ID for %v, want at most %v", seconds, gap, tt.most)
-					}
+					time.Sleep(time.Duration(second) * time.Second)
+					gap := c.gap(t, second%2 == 1)
+					isWrong := c.most > 0 && gap > c.most+2*time.Second || c.most == 0 && gap > 0
+					require.That(t, !isWrong, "from second %d on: no ID for %v, want at most %v", second, gap, c.most)
 				})
 			}
 		})
 	}
+}
+
+const reserveWait = 68 * time.Second // until the reserve opens: a tick of 8 s, and MaxSkew
+
+// gap returns the longest time without an ID from the first one on. The store hangs or fails while it is away.
+func (c lossCase) gap(t *testing.T, hangs bool) (longest time.Duration) {
+	data := newMemory()
+	data.incarnation = "first"
+	var away atomic.Bool
+	engine := conn{data, func(ctx context.Context, call call) (Answer, error) {
+		if !away.Load() {
+			return data.do(call), nil
+		}
+		if hangs {
+			<-ctx.Done()
+		}
+		return Answer{}, errAway
+	}}
+	space := create(t, engine, c.limits, nil)
+	if c.age < 0 {
+		data.replace("second")
+		space.Take(t.Context(), 1, 1, 1) // notes it
+		time.Sleep(-c.age)
+	}
+
+	var q queue
+	began := time.Now()
+	keeper, err := q.keep(t, space)
+	for err != nil && time.Since(began) < 2*time.Minute {
+		time.Sleep(100 * time.Millisecond)
+		keeper, err = q.keep(t, space)
+	}
+	require.NoError(t, err)
+	defer keeper.Close()
+	waited := time.Since(began)
+	require.That(t, waited <= reserveWait+time.Second, "waited %v for the first ID", waited)
+
+	if c.age > 0 {
+		time.Sleep(c.age)
+		away.Store(true)
+		longest = q.gap(c.away)
+		away.Store(false)
+	}
+	switch {
+	case c.trust:
+		require.NoError(t, open(t, engine, nil).SetTrust(t.Context(), true))
+	case c.age > 0:
+		data.replace("second")
+	}
+	if c.also > 0 {
+		longest = max(longest, q.gap(c.also))
+		data.replace("third")
+	}
+	return max(longest, q.gap(10*time.Minute))
 }
 
 // TestReserveSize: after a loss of data processes go on without a gap if the reserve has nodes for them all. If
@@ -141,9 +143,7 @@ func TestReserveSize(t *testing.T) {
 				defer keeper.Close()
 			}
 			time.Sleep(5 * time.Minute)
-			s := data.snapshot()
-			s.lineage = "second"
-			data.restore(s)
+			data.replace("second")
 
 			floor := time.Now().Add(8 * time.Minute) // and the time to take a lease
 			fewest := processes
@@ -195,9 +195,8 @@ func TestOpens(t *testing.T) {
 		if tt.opens > 0 {
 			want = noon.Add(tt.opens)
 		}
-		if info := infoOf(t, s); !info.ReserveOpens.Equal(want) {
-			t.Errorf("%s: opens %v, want %v", tt.what, info.ReserveOpens, want)
-		}
+		info := infoOf(t, s)
+		require.That(t, info.ReserveOpens.Equal(want), "%s: opens %v, want %v", tt.what, info.ReserveOpens, want)
 		for end := now.Add(15 * time.Minute); now.Before(end); now = now.Add(time.Second) {
 			info := infoOf(t, s)
 			until := info.Floor
@@ -271,9 +270,7 @@ func TestLossesTooOften(t *testing.T) {
 		defer keeper.Close()
 		time.Sleep(5 * time.Minute)
 		for loss := range 20 {
-			s := data.snapshot()
-			s.lineage = fmt.Sprint(loss)
-			data.restore(s)
+			data.replace(fmt.Sprint(loss))
 			require.NoError(t, space.ReportLoss(t.Context(), "it is lost again"))
 			time.Sleep(time.Minute)
 			if has := q.has(time.Now()); has && loss > 6 {
@@ -382,9 +379,8 @@ func TestLossPause(t *testing.T) {
 		{Limits{Nodes: 1024}, 4 * time.Minute},
 	} {
 		limits, err := Config{Limits: tt.limits}.limits()
-		if got := limits.LossPause(); got != tt.want || err != nil {
-			t.Errorf("%+v: %v, %v, want %v", limits, got, err, tt.want)
-		}
+		got := limits.LossPause()
+		require.That(t, got == tt.want && err == nil, "%+v: %v, %v, want %v", limits, got, err, tt.want)
 	}
 }
 
@@ -406,9 +402,8 @@ func TestRegions(t *testing.T) {
 			usual := mainNodesOf(t, part, tt.spared)
 			require.Equal(t, uint64(usual)*(randflake.MaxSequence+1), tt.perSecond, "%d regions: IDs a second", tt.regions)
 			part.Reserve = tt.most
-			if n := mainNodesOf(t, part, tt.most); n < tt.most {
-				t.Errorf("%d regions: %d main nodes beside a reserve of %d", tt.regions, n, tt.most)
-			}
+			n := mainNodesOf(t, part, tt.most)
+			require.That(t, n >= tt.most, "%d regions: %d main nodes beside a reserve of %d", tt.regions, n, tt.most)
 			larger := int64(tt.most + 1)
 			require.That(t, int64(tt.nodes)-sliceCount*larger < larger,
 				"%d regions: a reserve of %d leaves as many main nodes", tt.regions, larger)

@@ -21,36 +21,30 @@ func (s *Space) Retire(ctx context.Context) error {
 	return err
 }
 
-// retire puts a retirement, and returns a snapshot in which it is there. It replaces one
-// for an abandoned space, even if it has no successor itself.
-func (s *Space) retire(ctx context.Context, as retirement, abandoned []string) (*snapshot, error) {
-	attempts := s.attempts(leasesRecord)
-	for {
-		seen, err := attempts.next(ctx)
-		if err != nil {
-			return nil, err
-		}
+// retire puts a retirement, and returns a snapshot in which it is there. It replaces one for an
+// abandoned space, even if it has no successor itself.
+func (s *Space) retire(ctx context.Context, as retirement, abandoned []string) (retired *snapshot, err error) {
+	err = s.untilDone(ctx, func(seen *snapshot) (done bool, err error) {
 		if seen.meta == nil {
-			return nil, fmt.Errorf("%w: %s", ErrNoSpace, s)
+			return false, fmt.Errorf("%w: %s", ErrNoSpace, s)
 		}
 		loss := seen.loss()
 		found := seen.meta.retirement
 		isReplaced := slices.Contains(abandoned, found.Successor)
+		isWanted := found.Retired && (as.Successor == "" || as.Successor == found.Successor)
 		switch {
 		case loss != "":
-			err = s.noteLoss(ctx, seen, loss)
-		case found.Retired && !isReplaced && (as.Successor == "" || as.Successor == found.Successor):
+			return false, s.noteLoss(ctx, seen, loss)
+		case isWanted && !isReplaced:
 			s.rememberRetired(found)
-			return seen, nil
+			retired = seen
+			return true, nil
 		case found.Successor != "" && !isReplaced:
-			return nil, s.moveError(seen.meta)
-		default:
-			err = s.putRetirement(ctx, seen, as)
+			return false, s.moveError(seen.meta)
 		}
-		if err != nil {
-			return nil, err
-		}
-	}
+		return false, s.putRetirement(ctx, seen, as)
+	})
+	return retired, err
 }
 
 // putRetirement puts a retirement, unless another process is faster: the next attempt sees what is there.

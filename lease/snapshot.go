@@ -3,7 +3,6 @@ package lease
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/randflake/randflake/lease/internal/entry"
@@ -49,80 +48,6 @@ func (s *Space) read(ctx context.Context, r record) (*snapshot, error) {
 		return nil, s.storeError("read", err)
 	}
 	return seen, seen.complete(s)
-}
-
-// guess returns what swap needs of a snapshot of another record, whose value is guessed and not read.
-func (seen *snapshot) guess(r record, value []byte) *snapshot {
-	return &snapshot{record: r, rawMeta: seen.rawMeta, value: value}
-}
-
-// swap puts entries of the space, if meta and the record are still as in before. It returns what is
-// there after that. Of before it reads record, rawMeta and value alone.
-func (s *Space) swap(ctx context.Context, before *snapshot, put ...Entry) (*snapshot, error) {
-	after := s.newSnapshot(before.record)
-	expect := []Entry{
-		{s.entryName(metaEntry), before.rawMeta},
-		{s.entryName(before.record.name), before.value},
-	}
-	stored := slices.Clone(put)
-	for i, e := range put {
-		stored[i].Name = s.entryName(e.Name)
-	}
-	var err error
-	after.Answer, err = s.engine.Swap(ctx, expect, stored)
-	if err != nil {
-		return nil, s.swapError(err)
-	}
-	if after.Swapped {
-		after.valueBefore = before.value
-		after.Entries = withPut(expect, stored)
-	}
-	return after, after.complete(s)
-}
-
-// withPut returns what entries are after a swap that took effect.
-func withPut(entries, put []Entry) []Entry {
-	after := slices.Clone(entries)
-	for i, e := range entries {
-		for _, p := range put {
-			if p.Name == e.Name {
-				after[i].Value = p.Value
-			}
-		}
-	}
-	return after
-}
-
-// putMeta replaces meta, and the taken nodes unless they are nil, as swapMeta does. It is not done if
-// another process was faster, or if the swap took effect on another copy of the data: m is not of that,
-// so the next answer shows a loss.
-func (s *Space) putMeta(ctx context.Context, seen *snapshot, m *meta, nodes []byte) (done bool, err error) {
-	after, err := s.swapMeta(ctx, seen, m, nodes)
-	if err != nil {
-		return false, err
-	}
-	if !after.Swapped || !m.isOf(after.Answer) {
-		return false, nil
-	}
-	if err := after.doubtError(m.Trust); err != nil {
-		return false, fmt.Errorf("%w: %s: %w", ErrUnknown, s, err)
-	}
-	s.learn(after)
-	return true, nil
-}
-
-// swapMeta puts meta, and the taken nodes unless they are nil, if meta and the record are still those
-// of seen.
-func (s *Space) swapMeta(ctx context.Context, seen *snapshot, m *meta, nodes []byte) (*snapshot, error) {
-	value, err := m.encode()
-	if err != nil {
-		return nil, err
-	}
-	put := []Entry{{metaEntry, value}}
-	if nodes != nil {
-		put = append(put, Entry{leasesRecord.name, nodes})
-	}
-	return s.swap(ctx, seen, put...)
 }
 
 // newSnapshot begins a snapshot before the call: with the time, and with what is known by then.

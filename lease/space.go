@@ -44,12 +44,9 @@ func Open(ctx context.Context, engine Engine, config Config) (*Space, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Meta is needed at once. Position and records stay unknown until the first swap of this
-	// handle: what a read shows may not be durable, and what a swap shows is.
-	//
-	// Even if this meta is not durable, nothing is leased twice: each swap compares the meta that
-	// its take goes by. If an older meta comes back, the handle notes a loss, which at worst raises
-	// the floor in vain.
+	// Position and records stay unknown until the first swap of this handle: what a read shows may
+	// not be durable. Nor may this meta be, but nothing is leased twice, as each swap expects the meta
+	// that its take goes by. If an older one comes back, a loss is noted, at worst in vain.
 	s.startFrom(seen.meta)
 	if err := s.checkMade(config); err != nil {
 		return nil, err

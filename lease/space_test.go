@@ -41,9 +41,8 @@ func infoOf(t testing.TB, s *Space) Info {
 func wantNext(t testing.TB, s *Space, name string, next int64, format string, args ...any) {
 	t.Helper()
 	c, err := s.Counter(t.Context(), name)
-	if err != nil || c.Next != next || c.Lost {
-		t.Errorf("%s: counter %s: %+v, %v, want %d next", fmt.Sprintf(format, args...), name, c, err, next)
-	}
+	require.That(t, err == nil && c.Next == next && !c.Lost,
+		"%s: counter %s: %+v, %v, want %d next", fmt.Sprintf(format, args...), name, c, err, next)
 }
 
 // before returns an engine in which something happens before the first call that matches.
@@ -270,9 +269,8 @@ func TestOverlaps(t *testing.T) {
 	} {
 		a := Limits{First: c.first, Nodes: c.last - c.first + 1}
 		b := Limits{First: 100, Nodes: 100}
-		if a.Last() != c.last || a.Overlaps(b) != c.want || b.Overlaps(a) != c.want {
-			t.Errorf("%d to %d and 100 to 199: overlap %v, want %v", a.First, a.Last(), a.Overlaps(b), c.want)
-		}
+		require.That(t, a.Last() == c.last && a.Overlaps(b) == c.want && b.Overlaps(a) == c.want,
+			"%d to %d and 100 to 199: overlap %v, want %v", a.First, a.Last(), a.Overlaps(b), c.want)
 	}
 }
 

@@ -59,16 +59,16 @@ func (s *Space) checkTake(seen *snapshot, first, last int64, n uint32) error {
 	return nil
 }
 
-// A take of nodes for each of some windows goes by what a snapshot shows.
+// A take is one attempt to lease nodes of some windows, by what a snapshot shows.
 type take struct {
 	space *Space
 	seen  *snapshot
-	taken *taken.Nodes // those of seen at first; grant adds to it
+	taken *taken.Nodes // those that seen shows; grant adds the granted ones
 	want  uint32       // how many nodes of each window
 }
 
-// grant takes the wanted nodes of each window that has as many, and puts that into taken. missing says
-// why the first of the other windows has no lease.
+// grant takes the wanted nodes of each window that has them. missing says why the first of the other
+// windows has no lease.
 func (t *take) grant(first, last int64) (granted []randflake.Lease, missing error) {
 	m := t.seen.meta
 	for i := range last - first + 1 { // not window <= last, which is always true for the largest int64
@@ -80,7 +80,7 @@ func (t *take) grant(first, last int64) (granted []randflake.Lease, missing erro
 			}
 			continue
 		}
-		firstNode := m.First + node // inside a space nodes count from 0
+		firstNode := m.First + node
 		granted = append(granted, randflake.Lease{
 			FirstNode: firstNode,
 			LastNode:  firstNode + t.want - 1,
@@ -92,7 +92,8 @@ func (t *take) grant(first, last int64) (granted []randflake.Lease, missing erro
 	return granted, missing
 }
 
-// firstFree returns the first of the nodes that the take gets of a window, or why it gets none.
+// firstFree returns the first of the nodes that the take gets of a window, or why it gets none. Inside a
+// space nodes count from 0.
 func (t *take) firstFree(window int64) (uint32, error) {
 	m := t.seen.meta
 	if window < m.Floor {
@@ -122,11 +123,12 @@ func (t *take) firstFree(window int64) (uint32, error) {
 // to wait, or nil.
 func (t *take) checkBeforeFloor(window int64) error {
 	m := t.seen.meta
-	mainOpen := m.start(m.Floor)
-	if m.Tick == 0 || window < m.Begin { // never for this window, but perhaps for a later one
-		until := m.reserveOpens(t.seen.asked)
+	floor := m.start(m.Floor)
+	isNeverServed := m.Tick == 0 || window < m.Begin
+	if isNeverServed {
+		until := m.reserveOpens(t.seen.asked) // for later windows
 		if until.IsZero() {
-			until = mainOpen
+			until = floor
 		}
 		return t.waitForLoss(until, "forgotten leases may be in use")
 	}
@@ -134,10 +136,10 @@ func (t *take) checkBeforeFloor(window int64) error {
 	reserveOpens := m.opens(m.Tick)
 	switch {
 	case window < first || window >= end:
-		return t.waitForLoss(mainOpen, fmt.Sprintf("the reserve is for windows %d to %d", first, end-1))
+		return t.waitForLoss(floor, fmt.Sprintf("the reserve is for windows %d to %d", first, end-1))
 	case t.want > m.Reserve:
 		why := fmt.Sprintf("the reserve has %d nodes until then, and %d are wanted", m.Reserve, t.want)
-		return t.waitForLoss(mainOpen, why)
+		return t.waitForLoss(floor, why)
 	case t.seen.asked.Before(reserveOpens):
 		return t.waitForLoss(reserveOpens, "until the reserve opens")
 	}

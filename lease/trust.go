@@ -16,26 +16,17 @@ import (
 //
 // It returns ErrInvalid if the engine has no incarnations.
 func (s *Space) SetTrust(ctx context.Context, trust bool) error {
-	attempts := s.attempts(leasesRecord)
-	for {
-		seen, err := attempts.next(ctx)
-		if err != nil {
-			return err
-		}
+	return s.untilDone(ctx, func(seen *snapshot) (done bool, err error) {
 		switch {
 		case seen.meta == nil:
-			return fmt.Errorf("%w: %s", ErrNoSpace, s)
+			return false, fmt.Errorf("%w: %s", ErrNoSpace, s)
 		case seen.meta.Trust != trust:
-			err = s.markTrust(ctx, seen, trust) // the next attempt sees that as a loss
+			return false, s.markTrust(ctx, seen, trust) // the next attempt sees that as a loss
 		case seen.loss() != "":
-			err = s.noteLoss(ctx, seen, seen.loss())
-		default:
-			return nil
+			return false, s.noteLoss(ctx, seen, seen.loss())
 		}
-		if err != nil {
-			return err
-		}
-	}
+		return true, nil
+	})
 }
 
 // markTrust changes the trust, in the swap that marks the space as one where a loss is to be noted.

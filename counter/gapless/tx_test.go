@@ -110,15 +110,13 @@ func TestAnswers(t *testing.T) {
 		tx := Tx{a}
 		first, err := tx.NextN(t.Context(), "books", c.n)
 		require.That(t, first == c.first && errors.Is(err, c.err), "NextN, %+v: %d, %v", c, first, err)
-		if want := fmt.Sprintf("take %d of books", c.n); a.asked != want {
-			t.Errorf("%q, want %q", a.asked, want)
-		}
+		want := fmt.Sprintf("take %d of books", c.n)
+		require.That(t, a.asked == want, "%q, want %q", a.asked, want)
 		taken, err := tx.NextOrCreate(t.Context(), "books", 1, 9)
 		require.That(t, taken == c.taken.Int64 && errors.Is(err, c.orCreate),
 			"NextOrCreate, %+v: %d, %v", c, taken, err)
-		if want := "take or create books from 1 to 9"; a.asked != want {
-			t.Errorf("%q, want %q", a.asked, want)
-		}
+		want = "take or create books from 1 to 9"
+		require.That(t, a.asked == want, "%q, want %q", a.asked, want)
 	}
 	a := &answering{taken: number(7)}
 	if n, err := (Tx{a}).Next(t.Context(), "books"); n != 7 || err != nil || a.asked != "take 1 of books" {

@@ -90,12 +90,9 @@ func TestBegin(t *testing.T) {
 			for _, p := range periods {
 				key := p.key(at)
 				begin := p.begin(at, zone)
-				if at.Before(begin) || p.key(begin.Add(-time.Second).In(zone)) == key {
-					t.Fatalf("%v is before %v, the begin of %s", at, begin.In(zone), key)
-				}
-				if p.key(begin.In(zone)) != key {
-					t.Fatalf("%s begins after %v", key, begin.In(zone))
-				}
+				require.Must(t, !at.Before(begin) && p.key(begin.Add(-time.Second).In(zone)) != key,
+					"%v is before %v, the begin of %s", at, begin.In(zone), key)
+				require.Must(t, p.key(begin.In(zone)) == key, "%s begins after %v", key, begin.In(zone))
 				if day, ok := p.parse(key); !ok || p.key(day) != key {
 					t.Fatalf("%s is read as %v, %v", key, day, ok)
 				}

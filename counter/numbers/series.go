@@ -23,11 +23,9 @@ type Series struct {
 	present atomic.Pointer[moment]
 	closed  atomic.Bool
 
-	// renewing is a mutex for renew, with room for one: a context can end the wait for it. It guards the second and
-	// the error of the last beginPeriod that failed.
-	renewing chan struct{}
-	failedAt int64
-	failed   error
+	renewing chan struct{} // a mutex for renew, with room for one: a context can end the wait for it
+	failedAt int64         // the second of the last beginPeriod that failed; guarded by renewing
+	failed   error         // its error
 }
 
 // A moment is one second, with its date and with the handle on the counter in the date's period.
@@ -84,7 +82,8 @@ func Open(
 // period, errors wrap lease.ErrEnd until the next period begins.
 //
 // Clocks may disagree when a period ends: another process is in the next period already, or the
-// service that has the counter is still in the one before. Then Next waits, with pauses of up to a minute in all.
+// service that has the counter is still in the one before. Then Next waits, with pauses of up to a
+// minute in all.
 func (s *Series) Next(ctx context.Context) (Number, error) {
 	s.mustBeMade()
 	const pause, longest = 50 * time.Millisecond, time.Minute
@@ -142,8 +141,7 @@ func (s *Series) isNearBorder(second int64) bool {
 	return wrong == nil && err == nil && before.period != after.period
 }
 
-// renew makes a moment of the present second, stores it in present, and returns it. If the last
-// moment was in another period, renew begins the new one.
+// renew makes a moment of the present second, stores it in present, and returns it.
 func (s *Series) renew(ctx context.Context) (*moment, error) {
 	select {
 	case s.renewing <- struct{}{}:
@@ -154,22 +152,10 @@ func (s *Series) renew(ctx context.Context) (*moment, error) {
 	if s.closed.Load() {
 		return nil, counter.ErrClosed
 	}
-	now, _ := s.settings.clock.Now()
-	today, err := s.dateOf(time.Unix(now, 0))
+	last := s.present.Load()
+	m, err := s.momentAfter(ctx, last)
 	if err != nil {
 		return nil, err
-	}
-	m := &moment{second: now, date: today}
-	last := s.present.Load()
-	isSamePeriod := last != nil && last.date.period == today.period
-	if isSamePeriod {
-		m.counter = last.counter
-		m.permutation = last.permutation
-	} else {
-		err := s.beginPeriod(ctx, m)
-		if err != nil {
-			return nil, err
-		}
 	}
 	s.present.Store(m)
 	if s.closed.Load() { // maybe Close did not see m
@@ -180,6 +166,24 @@ func (s *Series) renew(ctx context.Context) (*moment, error) {
 		last.counter.Close()
 	}
 	return m, nil
+}
+
+// momentAfter makes a moment of the present second. It takes over what belongs to the period from the
+// last moment, or begins another period. last is nil at first.
+func (s *Series) momentAfter(ctx context.Context, last *moment) (*moment, error) {
+	second, _ := s.settings.clock.Now()
+	today, err := s.dateOf(time.Unix(second, 0))
+	if err != nil {
+		return nil, err
+	}
+	m := &moment{second: second, date: today}
+	isSamePeriod := last != nil && last.date.period == today.period
+	if isSamePeriod {
+		m.counter = last.counter
+		m.permutation = last.permutation
+		return m, nil
+	}
+	return m, s.beginPeriod(ctx, m)
 }
 
 // beginPeriod sets the fields of a moment that belong to its period. After a failure it does not

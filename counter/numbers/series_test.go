@@ -133,9 +133,8 @@ func TestPeriodOfMoreDates(t *testing.T) {
 	w := newTestbed(midnight.AddDate(0, 0, 37))
 	s := w.series(t, dated, WithPeriods(Year))
 	for _, want := range []string{"2026-12-30#000001", "2026-12-31#000002", "2027-01-01#000001", "2027-01-02#000002"} {
-		if n := w.next(t, s); n.String() != want {
-			t.Errorf("%s, want %s", n, want)
-		}
+		n := w.next(t, s)
+		require.That(t, n.String() == want, "%s, want %s", n, want)
 		w.set(w.now().AddDate(0, 0, 1))
 	}
 }
@@ -289,9 +288,8 @@ func TestEnd(t *testing.T) {
 	s := w.series(t, "{date:02.01.2006}-{n:1}")
 	for range 2 {
 		for i := range 9 {
-			if n := w.next(t, s); n.N != int64(i+1) {
-				t.Fatalf("%s", n)
-			}
+			n := w.next(t, s)
+			require.Must(t, n.N == int64(i+1), "%s", n)
 		}
 		for range 3 {
 			require.Refuses(t, lease.ErrEnd, "after the last one")(s.Next(t.Context()))
@@ -343,9 +341,8 @@ func TestAfterLoss(t *testing.T) {
 	set, err := again()
 	require.NoError(t, err)
 	defer set.Close()
-	if n := w.next(t, set); n.String() != "2026-11-22#000136" {
-		t.Errorf("today, once it is set: %s", n)
-	}
+	n := w.next(t, set)
+	require.That(t, n.String() == "2026-11-22#000136", "today, once it is set: %s", n)
 	backup.Lineage = "restored again"
 	w.Restore(backup)
 	require.Refuses(t, lease.ErrCounter, "after another loss")(again())
@@ -353,9 +350,8 @@ func TestAfterLoss(t *testing.T) {
 	tomorrow, err := again()
 	require.NoError(t, err)
 	defer tomorrow.Close()
-	if n := w.next(t, tomorrow); n.String() != "2026-11-23#000001" {
-		t.Errorf("tomorrow's first number is %s", n)
-	}
+	n = w.next(t, tomorrow)
+	require.That(t, n.String() == "2026-11-23#000001", "tomorrow's first number is %s", n)
 }
 
 // TestStoreAway: a failure is an error for all who call in that second, the next second tries
@@ -370,14 +366,12 @@ func TestStoreAway(t *testing.T) {
 	w.away.Store(true)
 	w.set(midnight)
 	for range 10 {
-		if n, err := s.Next(t.Context()); err == nil || !strings.Contains(err.Error(), "away") {
-			t.Fatalf("%v, %v", n, err)
-		}
+		n, err := s.Next(t.Context())
+		require.Must(t, err != nil && strings.Contains(err.Error(), "away"), "%v, %v", n, err)
 	}
 	w.away.Store(false)
-	if n, err := s.Next(t.Context()); err == nil {
-		t.Errorf("%v in the same second", n)
-	}
+	n, err := s.Next(t.Context())
+	require.That(t, err != nil, "%v in the same second", n)
 	w.set(midnight.Add(time.Second))
 	s.renewing <- struct{}{} // somebody else begins the day
 	cause := errors.New("enough")
@@ -493,9 +487,8 @@ func TestPlainCounter(t *testing.T) {
 	}
 	require.Gives(t, int64(1000), "the plain counter")(plain.Next(t.Context()))
 	s := w.series(t, dated)
-	if c, err := counters.Open(t.Context(), "orders"); !errors.Is(err, lease.ErrMismatch) || c != nil {
-		t.Errorf("a series as a plain counter: %v", err)
-	}
+	c, err := counters.Open(t.Context(), "orders")
+	require.That(t, errors.Is(err, lease.ErrMismatch) && c == nil, "a series as a plain counter: %v", err)
 	if n := w.next(t, s); n.N != 1 {
 		t.Error(n)
 	}
@@ -539,9 +532,8 @@ func TestEncryptedTexts(t *testing.T) {
 // the standard library, whose round keys they would show.
 func TestKeyOutOfReach(t *testing.T) {
 	f := newTestFormat(t, "{n:6}", Encrypted(secret))
-	if n, err := f.Number(time.Now(), 1); err != nil || n.String() == "000001" {
-		t.Fatalf("%v, %v: not encrypted", n, err)
-	}
+	n, err := f.Number(time.Now(), 1)
+	require.Must(t, err == nil && n.String() != "000001", "%v, %v: not encrypted", n, err)
 	reach(t, reflect.ValueOf(f), "format", map[uintptr]bool{})
 }
 

@@ -22,18 +22,12 @@ func eachUnit(t *testing.T, test func(t *testing.T, c *Clock, unit time.Duration
 func TestClockPublishesWhileUsed(t *testing.T) {
 	eachUnit(t, func(t *testing.T, c *Clock, unit time.Duration, now func() int64) {
 		time.Sleep(unit * 3 / 10)
-		if got, want := c.Now(), now(); got != want {
-			t.Fatalf("the first call says %d, want %d", got, want)
-		}
+		require.Equal(t, c.Now(), now(), "the first call says")
 		for range 5 {
 			time.Sleep(unit)
 			synctest.Wait()
-			if got, want := c.now.Load(), now(); got != want {
-				t.Fatalf("published %d, want %d", got, want)
-			}
-			if got, want := c.Now(), now(); got != want {
-				t.Fatalf("it says %d, want %d", got, want)
-			}
+			require.Equal(t, c.now.Load(), now(), "published")
+			require.Equal(t, c.Now(), now(), "it says")
 		}
 	})
 }
@@ -46,14 +40,10 @@ func TestClockStopsWhenIdle(t *testing.T) {
 		require.Equal(t, c.now.Load(), 0, "idle for two units, it still publishes")
 		// No timer runs any more; the next call starts one.
 		time.Sleep(time.Hour)
-		if got, want := c.Now(), now(); got != want {
-			t.Fatalf("after an hour's rest it says %d, want %d", got, want)
-		}
+		require.Equal(t, c.Now(), now(), "after an hour's rest it says")
 		time.Sleep(unit)
 		synctest.Wait()
-		if got, want := c.now.Load(), now(); got != want {
-			t.Fatalf("started again, it publishes %d, want %d", got, want)
-		}
+		require.Equal(t, c.now.Load(), now(), "started again, it publishes")
 	})
 }
 
@@ -69,9 +59,7 @@ func TestClockIsSetRightByReaders(t *testing.T) {
 		}
 		time.Sleep(unit)
 		synctest.Wait()
-		if got, want := c.now.Load(), now(); got != want {
-			t.Errorf("in use, it publishes %d, want %d: a second timer has stopped it", got, want)
-		}
+		require.Equal(t, c.now.Load(), now(), "in use, it publishes: a second timer has stopped it")
 		time.Sleep(unit * 5 / 2)
 		synctest.Wait()
 		require.Equal(t, c.now.Load(), 0, "the timer is still running, and published")
@@ -143,8 +131,6 @@ func TestReadersAtOnce(t *testing.T) {
 			}
 		}
 		c.publish(c.units(early), early)
-		if got, want := c.Published(), now(); got != want {
-			t.Fatalf("a reader that was held up turned the clock to %d, want %d", got, want)
-		}
+		require.Equal(t, c.Published(), now(), "a reader that was held up turned the clock to")
 	})
 }

@@ -86,7 +86,7 @@ func New(block cipher.Block, radix, length int, tweak []byte) (*Cipher, error) {
 		domain = 0
 	}
 	numberBytes := (bits.Len64(right-1) + 7) / 8
-	c := &Cipher{
+	return &Cipher{
 		encryptAES:  block.Encrypt,
 		domain:      domain,
 		left:        left,
@@ -94,9 +94,13 @@ func New(block cipher.Block, radix, length int, tweak []byte) (*Cipher, error) {
 		numberBytes: numberBytes,
 		wide:        numberBytes > 4,
 		binary:      bits.OnesCount(uint(radix)) == 1,
-	}
+		mac:         macOf(block, radix, length, tweak, numberBytes),
+	}, nil
+}
 
-	p := []byte{1, 2, 1, byte(radix >> 16), byte(radix >> 8), byte(radix), rounds, byte(u)}
+// macOf returns the mac of a Cipher. P and Q are those of algorithms 7 and 8, steps 5 and 6i.
+func macOf(block cipher.Block, radix, length int, tweak []byte, numberBytes int) (mac [16]byte) {
+	p := []byte{1, 2, 1, byte(radix >> 16), byte(radix >> 8), byte(radix), rounds, byte(length / 2)}
 	p = binary.BigEndian.AppendUint32(p, uint32(length))
 	p = binary.BigEndian.AppendUint32(p, uint32(len(tweak)))
 	q := append(p, tweak...)
@@ -105,12 +109,12 @@ func New(block cipher.Block, radix, length int, tweak []byte) (*Cipher, error) {
 	}
 	q = append(q, make([]byte, 1+numberBytes)...)
 	for len(q) > 16 {
-		xor(&c.mac, q)
-		block.Encrypt(c.mac[:], c.mac[:])
+		xor(&mac, q)
+		block.Encrypt(mac[:], mac[:])
 		q = q[16:]
 	}
-	xor(&c.mac, q)
-	return c, nil
+	xor(&mac, q)
+	return mac
 }
 
 // power returns radix^n, and whether it fits 64 bits.

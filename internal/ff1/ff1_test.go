@@ -128,9 +128,7 @@ func TestReference(t *testing.T) {
 			c, err := New(block, s.radix, s.length, tweak)
 			require.NoError(t, err)
 			wide := left > math.MaxUint64/right
-			if (c.Domain() == 0) != wide {
-				t.Fatalf("%+v: %d numbers", s, c.Domain())
-			}
+			require.Must(t, (c.Domain() == 0) == wide, "%+v: %d numbers", s, c.Domain())
 			for _, n := range [][2]uint64{
 				{random.Uint64N(left), random.Uint64N(right)},
 				{left - 1, right - 1},
@@ -185,9 +183,8 @@ func TestOutsideOfDomain(t *testing.T) {
 func TestKeyIsNotPrinted(t *testing.T) {
 	key := []byte("0123456789abcdef")
 	c := newTest(t, 10, 6, "")
-	if printed := fmt.Sprintf("%v %+v %#v", *c, *c, *c); leaktest.Find(printed, key) != "" {
-		t.Errorf("the key is in %s", printed)
-	}
+	printed := fmt.Sprintf("%v %+v %#v", *c, *c, *c)
+	require.That(t, leaktest.Find(printed, key) == "", "the key is in %s", printed)
 	if runtime.GOARCH == "s390x" {
 		t.Skip("the block of package aes keeps the key in another form here, which the check does not know")
 	}
@@ -240,9 +237,8 @@ func TestInvalidDomains(t *testing.T) {
 		{1 << 20, 1, radix},
 	} {
 		cipher, err := New(block, c.radix, c.length, nil)
-		if cipher != nil || !errors.Is(err, ErrInvalidDomain) || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("radix %d, length %d: %v, want %s", c.radix, c.length, err, c.want)
-		}
+		require.That(t, cipher == nil && errors.Is(err, ErrInvalidDomain) && strings.Contains(err.Error(), c.want),
+			"radix %d, length %d: %v, want %s", c.radix, c.length, err, c.want)
 	}
 	if _, err := New(narrow{}, 10, 6, nil); err == nil {
 		t.Error("a cipher with blocks of 8 bytes is taken")
@@ -268,9 +264,8 @@ func TestNIST(t *testing.T) {
 			Key, Tweak, Plaintext, Ciphertext string
 		}
 	}
-	if err := errors.Join(err, json.Unmarshal(data, &file)); err != nil || len(file.Samples) != 9 {
-		t.Fatalf("%v, %d samples, want NIST's nine", err, len(file.Samples))
-	}
+	err = errors.Join(err, json.Unmarshal(data, &file))
+	require.Must(t, err == nil && len(file.Samples) == 9, "%v, %d samples, want NIST's nine", err, len(file.Samples))
 	for i, s := range file.Samples {
 		key, errKey := hex.DecodeString(s.Key)
 		tweak, errTweak := hex.DecodeString(s.Tweak)

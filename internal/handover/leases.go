@@ -16,8 +16,8 @@ import (
 //	over       nothing can be claimed any more: its time ended, or the clock went to another lease's time
 //	dropped    over before its end: the machine is a copy of another one
 //
-// A lease in force that was not used goes back to pending. Times are in whatever unit the generator
-// counts.
+// A lease in force that was not used goes back to pending when another one comes into force, unless its
+// time has ended. Times are in whatever unit the generator counts.
 type Leases[L, W any] struct {
 	InForce atomic.Pointer[State[L, W]]
 
@@ -156,14 +156,14 @@ func (l *Leases[L, W]) follow(st *State[L, W], now int64) bool {
 	}
 	next := l.pending[i]
 	l.pending = slices.Delete(l.pending, i, i+1)
-	l.pending = slices.DeleteFunc(l.pending, func(lease L) bool {
-		_, end := l.maker.Span(lease)
-		return end <= now
-	})
 	_, reusable := l.end(st)
 	if reusable {
 		l.pending = append(l.pending, st.Lease)
 	}
+	l.pending = slices.DeleteFunc(l.pending, func(lease L) bool {
+		_, end := l.maker.Span(lease)
+		return end <= now
+	})
 	l.InForce.Store(&State[L, W]{Machine: st.Machine, Work: l.maker.Begin(next, now), Lease: next})
 	return true
 }

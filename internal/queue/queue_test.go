@@ -100,14 +100,11 @@ func TestLeaving(t *testing.T) {
 		time.Sleep(3 * time.Second)
 		synctest.Wait()
 		for _, i := range []int{0, 2} {
-			if !errors.Is(errs[i], enough) || !errors.Is(errs[i], errNone) {
-				t.Errorf("%d left: %v, want %v and %v", i, errs[i], enough, errNone)
-			}
+			require.That(t, errors.Is(errs[i], enough) && errors.Is(errs[i], errNone),
+				"%d left: %v, want %v and %v", i, errs[i], enough, errNone)
 		}
 		for _, i := range []int{1, 3} {
-			if errs[i] != nil {
-				t.Errorf("%d: %v", i, errs[i])
-			}
+			require.That(t, errs[i] == nil, "%d: %v", i, errs[i])
 		}
 		wantEmpty(t, q)
 	})
@@ -116,9 +113,7 @@ func TestLeaving(t *testing.T) {
 // wantEmpty checks that no caller waits, and no timer.
 func wantEmpty(t *testing.T, q *Queue) {
 	t.Helper()
-	if !q.Empty() || q.timer != nil {
-		t.Errorf("the line is empty: %v; its timer: %v", q.Empty(), q.timer)
-	}
+	require.That(t, q.Empty() && q.timer == nil, "the line is empty: %v; its timer: %v", q.Empty(), q.timer)
 }
 
 // ends are functions that don't return.
@@ -215,9 +210,8 @@ func TestBubbleBeside(t *testing.T) {
 				}
 				return try()
 			})
-			if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, errNone) {
-				t.Errorf("a deadline of the bubble: %v", err)
-			}
+			require.That(t, errors.Is(err, context.DeadlineExceeded) && errors.Is(err, errNone),
+				"a deadline of the bubble: %v", err)
 			for q.Empty() { // until one waits outside
 				runtime.Gosched()
 			}

@@ -60,9 +60,8 @@ func TestGeneration(t *testing.T) {
 	machine.Add(1)
 	after := Now()
 	undo()
-	if !before.Stale() || after.Stale() || !before.Detects() {
-		t.Errorf("stale %v before, %v after, detected %v", before.Stale(), after.Stale(), before.Detects())
-	}
+	require.That(t, before.Stale() && !after.Stale() && before.Detects(),
+		"stale %v before, %v after, detected %v", before.Stale(), after.Stale(), before.Detects())
 	require.That(t, counter() != &machine, "still pretended after undo")
 	if none := Of(nil); none.Stale() || none.Detects() {
 		t.Errorf("without a counter: stale %v, detected %v", none.Stale(), none.Detects())

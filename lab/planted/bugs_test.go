@@ -1,6 +1,6 @@
 package planted
 
-// Sets of TestExplore.
+// Scenes of TestExplore.
 const (
 	losses        = "^TestExplore$/^losses$"
 	lossesBlind   = "^TestExplore$/^losses_without_positions$"
@@ -153,7 +153,7 @@ var bugs = []bug{
 	},
 
 	// A take.
-	{"a swap that does not expect meta", "lease/snapshot.go", losses, 4000,
+	{"a swap that does not expect meta", "lease/swap.go", losses, 4000,
 		`	after.Answer, err = s.engine.Swap(ctx, expect, stored)
 `,
 		`	after.Answer, err = s.engine.Swap(ctx, expect[1:], stored)
@@ -229,8 +229,8 @@ var bugs = []bug{
 		"if next >= end {",
 	},
 	{"the reserve of a space made again by hand", "lease/take.go", "^TestSliceInUse$", 0,
-		"if m.Tick == 0 || window < m.Begin {",
-		"if m.Tick == 0 {",
+		"m.Tick == 0 || window < m.Begin\n",
+		"m.Tick == 0\n",
 	},
 	{"a mark lost by who notes a loss", "lease/loss.go", "^TestMove", 0,
 		"	if !m.Retired {\n",
@@ -278,11 +278,11 @@ var bugs = []bug{
 		"			found.Term = \"\" //",
 		"			//",
 	},
-	{"a period begun anew though it is not known to be new", "lease/counters.go", counters, 2000,
+	{"a period begun anew though it is not known to be new", "lease/period.go", counters, 2000,
 		"if seen.meta.isNew(period) {",
 		"if !c.Lost || seen.meta.isNew(period) {",
 	},
-	{"a period taken early before the loss", "lease/counters.go", counters, 8000,
+	{"a period taken early before the loss", "lease/period.go", counters, 8000,
 		"period.Begin.Before(m.start(m.Floor).Add(m.MaxSkew))",
 		"period.Begin.Before(m.start(m.Floor))",
 	},

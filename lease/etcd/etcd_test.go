@@ -130,9 +130,8 @@ func TestVersion(t *testing.T) {
 		"3.6.16": true, "3.5.5": true, "3.5.21": true, "3.7.0-rc.1": true, "4.0.0": true, "10.0.0": true,
 		"3.5.4": false, "3.4.30": false, "2.9.9": false, "": false, "new": false,
 	} {
-		if err := checkVersion("host", version); (err == nil) != ok {
-			t.Errorf("%q: %v", version, err)
-		}
+		err := checkVersion("host", version)
+		require.That(t, (err == nil) == ok, "%q: %v", version, err)
 	}
 	e := engines(t, (&quitter{version: "3.6.0"}).serve(t)+","+(&quitter{version: "3.5.4"}).serve(t))[0]
 	if _, err := e.Read(t.Context()); !errors.Is(err, lease.ErrUnsafe) || !strings.Contains(err.Error(), "3.5.4") {

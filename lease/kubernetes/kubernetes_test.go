@@ -392,9 +392,8 @@ func TestKubeconfig(t *testing.T) {
 		require.That(t, tt.want != "" && err != nil && strings.Contains(err.Error(), tt.want) && !strings.Contains(err.Error(), "hunter2"),
 			"%s, %s: %v, want %q", tt.cluster, tt.user, err, tt.want)
 	}
-	if _, found := s.objects["/ids"]; !found || len(s.objects) != 1 {
-		t.Errorf("%v, want the ConfigMap ids alone", s.objects)
-	}
+	_, found := s.objects["/ids"]
+	require.That(t, found && len(s.objects) == 1, "%v, want the ConfigMap ids alone", s.objects)
 }
 
 func TestURL(t *testing.T) {
@@ -462,9 +461,8 @@ func TestInPod(t *testing.T) {
 		{"10.0.0.1", "6443", "https://10.0.0.1:6443"},
 		{"fd00::1", "", "https://[fd00::1]:443"},
 	} {
-		if a, err := inPod(dir, tt.host, tt.port); err != nil || a.server != tt.want {
-			t.Errorf("%+v, %v, want %s", a, err, tt.want)
-		}
+		a, err := inPod(dir, tt.host, tt.port)
+		require.That(t, err == nil && a.server == tt.want, "%+v, %v, want %s", a, err, tt.want)
 	}
 	a, err := inPod(dir, "no host", "")
 	require.NoError(t, err)

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/internal/swap"
 )
@@ -69,11 +70,8 @@ func newEngineBed(t *testing.T, connect func(t *testing.T) lease.Engine) *engine
 // wantErr fails the test and returns false unless err is target.
 func wantErr(t testing.TB, what string, err, target error) bool {
 	t.Helper()
-	if !errors.Is(err, target) {
-		t.Errorf("%s: error %v, want %v", what, err, target)
-		return false
-	}
-	return true
+	require.ErrorIs(t, err, target, "%s", what)
+	return errors.Is(err, target)
 }
 
 // put puts the entry a. Later checks read it.
@@ -90,9 +88,8 @@ func (w *engineBed) first() {
 func (w *engineBed) found(when string, engine lease.Engine) []byte {
 	w.Helper()
 	answer, err := engine.Read(w.Context(), "a")
-	if err != nil || !swap.Matches(answer.Entries, put("1").Put) {
-		w.Fatalf("%s: found %s, error %v, want 1", when, show(answer.Entries), err)
-	}
+	require.Must(w, err == nil && swap.Matches(answer.Entries, put("1").Put),
+		"%s: found %s, error %v, want 1", when, show(answer.Entries), err)
 	return answer.Entries[0].Value
 }
 
@@ -291,13 +288,10 @@ func checkIncrements(w *engineBed) {
 			known = string(answer.Entries[0].Value)
 		}
 	})
-	if got, _ := Get(w, w.handles[0], "n"); len(got) != 8*12 {
-		w.Errorf("%d after %d increments", len(got), 8*12)
-	}
+	got, _ := Get(w, w.handles[0], "n")
+	require.Equal(w, len(got), 8*12, "the sum of all increments")
 	for n := 2; n <= len(positions); n++ {
-		if positions[n] <= positions[n-1] {
-			w.Errorf("position %d of a put after %d", positions[n], positions[n-1])
-		}
+		require.That(w, positions[n] > positions[n-1], "position %d of a put after %d", positions[n], positions[n-1])
 	}
 }
 
@@ -341,24 +335,18 @@ func checkSnapshots(w *engineBed) {
 // refuses does not depend on the engine.
 func checkSpace(w *engineBed) {
 	space, err := lease.Create(w.Context(), w.handles[0], lease.Config{NeverUsed: true, Limits: lease.Limits{Nodes: 64}})
-	if err != nil {
-		w.Fatalf("Create: %v", err)
-	}
+	require.NoError(w, err)
 	wantErr(w, "CreateCounter", space.CreateCounter(w.Context(), lease.Counter{Name: "orders", Start: 1}), nil)
 	window := space.Limits().WindowOf(time.Now()) + 2
 	nodes, numbers := w.takeTogether(window)
 	info, err := space.Info(w.Context())
-	if err != nil || info.FloorsSet > 0 || len(nodes) != 64 {
-		w.Errorf("%d nodes: %+v, %v", len(nodes), info, err)
-	}
+	require.That(w, err == nil && info.FloorsSet == 0 && len(nodes) == 64, "%d nodes: %+v, %v", len(nodes), info, err)
 
 	moved, err := lease.Move(w.Context(), space, w.handles[2], lease.Config{Name: "moved"})
-	if err != nil {
-		w.Fatalf("Move: %v", err)
-	}
-	if c, err := moved.Counter(w.Context(), "orders"); err != nil || c.Next != int64(len(numbers)+1) || c.Lost {
-		w.Errorf("moved: %+v, %v, want %d next", c, err, len(numbers)+1)
-	}
+	require.NoError(w, err)
+	c, err := moved.Counter(w.Context(), "orders")
+	require.That(w, err == nil && c.Next == int64(len(numbers)+1) && !c.Lost,
+		"moved: %+v, %v, want %d next", c, err, len(numbers)+1)
 }
 
 // takeTogether takes leases of a window, and numbers, by 16 handles at once. It returns the first and
@@ -367,9 +355,7 @@ func (w *engineBed) takeTogether(window int64) (nodes map[uint32]bool, numbers m
 	var spaces [16]*lease.Space
 	for i := range spaces {
 		space, err := lease.Open(w.Context(), w.handles[i%len(w.handles)], lease.Config{})
-		if err != nil {
-			w.Fatalf("Open: %v", err)
-		}
+		require.NoError(w, err)
 		spaces[i] = space
 	}
 	nodes = map[uint32]bool{}
@@ -407,9 +393,7 @@ func Entry(name, value string) []lease.Entry {
 func Put(t testing.TB, e lease.Engine, name, value string) lease.Answer {
 	t.Helper()
 	a, err := e.Swap(t.Context(), nil, Entry(name, value))
-	if err != nil || !a.Swapped {
-		t.Fatalf("put %s: %+v, %v", name, a, err)
-	}
+	require.Must(t, err == nil && a.Swapped, "put %s: %+v, %v", name, a, err)
 	return a
 }
 
@@ -417,8 +401,6 @@ func Put(t testing.TB, e lease.Engine, name, value string) lease.Answer {
 func Get(t testing.TB, e lease.Engine, name string) (string, lease.Answer) {
 	t.Helper()
 	a, err := e.Read(t.Context(), name)
-	if err != nil {
-		t.Fatalf("get %s: %v", name, err)
-	}
+	require.Must(t, err == nil, "get %s: %v", name, err)
 	return string(a.Entries[0].Value), a
 }

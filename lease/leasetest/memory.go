@@ -194,8 +194,7 @@ func (d data) get(names []string) (entries []lease.Entry) {
 }
 
 func (d data) list(prefix, after string, limit int) []lease.Entry {
-	names := slices.DeleteFunc(slices.Sorted(maps.Keys(d)), func(n string) bool { return !strings.HasPrefix(n, prefix) || n <= after })
-	return d.get(names[:min(limit, len(names))])
+	return d.get(swap.List(d, prefix, after, limit))
 }
 
 func (d data) put(entries []lease.Entry) {

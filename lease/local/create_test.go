@@ -44,9 +44,8 @@ func TestCreateRace(t *testing.T) {
 			}
 			group.Wait()
 			require.Equal(t, made.Load(), 1, "who made it")
-			if around, err := os.ReadDir(filepath.Dir(dir)); err != nil || len(around) != 1 {
-				t.Errorf("left behind: %v, %v", around, err)
-			}
+			around, err := os.ReadDir(filepath.Dir(dir))
+			require.That(t, err == nil && len(around) == 1, "left behind: %v, %v", around, err)
 			if info, err := os.Stat(filepath.Dir(dir)); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o700 {
 				t.Errorf("the directory above: %v, %v, want mode 0700", info, err)
 			}
@@ -75,9 +74,8 @@ func TestCreateLeavesWhatIsThere(t *testing.T) {
 		t.Fatal(made, err)
 	}
 	require.NoError(t, openSpace(t, dir))
-	if _, err := os.Stat(filepath.Join(dir, secretName)); !os.IsNotExist(err) {
-		t.Errorf("CreateSpace made a secret: %v", err)
-	}
+	_, err := os.Stat(filepath.Join(dir, secretName))
+	require.That(t, os.IsNotExist(err), "CreateSpace made a secret: %v", err)
 }
 
 func createSpace(dir string) (bool, error) { return CreateSpace(dir, lease.Limits{Nodes: 1024}) }
@@ -101,18 +99,16 @@ func TestCreateFails(t *testing.T) {
 		"%v, %v, left behind: %v, %v", made, err, left, readErr)
 	require.NoError(t, os.WriteFile(filepath.Join(parent, secretName), nil, 0o600))
 	require.ErrorIs(t, fillWithSecret(parent), fs.ErrExist, "a space beside a secret that is not its own")
-	if made, err := occupy(filepath.Join(parent, "gone"), filepath.Join(parent, "shop")); made || !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("after somebody removed it: %v, %v", made, err)
-	}
+	made, err = occupy(filepath.Join(parent, "gone"), filepath.Join(parent, "shop"))
+	require.That(t, !made && errors.Is(err, fs.ErrNotExist), "after somebody removed it: %v, %v", made, err)
 }
 
 func TestCreateWhereNothingCanBe(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	dir := filepath.Join(file, "shop")
-	if made, err := Create(dir); made || err == nil || !strings.Contains(err.Error(), dir) {
-		t.Errorf("below a file: %v, %v", made, err)
-	}
+	made, err := Create(dir)
+	require.That(t, !made && err != nil && strings.Contains(err.Error(), dir), "below a file: %v, %v", made, err)
 	t.Setenv("XDG_STATE_HOME", file)
 	t.Setenv("HOME", file)
 	if keeper, err := Keep("shop"); keeper != nil || err == nil || !strings.Contains(err.Error(), "state directory") {

@@ -62,9 +62,8 @@ func TestKeep(t *testing.T) {
 	log.Reset()
 	second, same := makeOne(t)
 	require.That(t, log.Len() <= 0, "logged later: %q", log)
-	if first == second || same.Inspect(first) != cipher.Inspect(first) {
-		t.Errorf("%v and %v, which is %v and %v", first, second, cipher.Inspect(first), same.Inspect(first))
-	}
+	require.That(t, first != second && same.Inspect(first) == cipher.Inspect(first),
+		"%v and %v, which is %v and %v", first, second, cipher.Inspect(first), same.Inspect(first))
 	info, err := os.Stat(filepath.Join(dir, "secret"))
 	if err != nil || runtime.GOOS != "windows" && info.Mode() != 0o600 {
 		t.Errorf("secret: %v, %v, want mode 0600", info, err)
@@ -116,9 +115,8 @@ func TestKeepRefuses(t *testing.T) {
 			wantErr(t, "Keep", err, c.want, c.said)
 			wantErr(t, "Keep", err, c.want, dir)
 			require.That(t, keeper == nil, "there is a keeper")
-			if after, _ := filepath.Glob(filepath.Join(dir, "*")); len(after) != len(before) {
-				t.Errorf("%v, then %v", before, after)
-			}
+			after, _ := filepath.Glob(filepath.Join(dir, "*"))
+			require.That(t, len(after) == len(before), "%v, then %v", before, after)
 		})
 	}
 }
@@ -130,9 +128,8 @@ func TestDirRefuses(t *testing.T) {
 			t.Errorf("%q: %s, %v", name, dir, err)
 			continue
 		}
-		if _, kept := Keep(name); kept == nil || kept.Error() != err.Error() {
-			t.Errorf("%q: Keep: %v, and Dir: %v", name, kept, err)
-		}
+		_, kept := Keep(name)
+		require.That(t, kept != nil && kept.Error() == err.Error(), "%q: Keep: %v, and Dir: %v", name, kept, err)
 	}
 }
 

@@ -185,9 +185,8 @@ func TestUnknownDisk(t *testing.T) {
 		require.That(t, keeper == nil, "there is a keeper")
 		made, err := Create(dir + "-2")
 		wantErr(t, "Create", err, unix.EIO, dir)
-		if left, err := os.ReadDir(filepath.Dir(dir)); made || err != nil || len(left) != 1 {
-			t.Errorf("%v, and left behind: %v, %v", made, left, err)
-		}
+		left, err := os.ReadDir(filepath.Dir(dir))
+		require.That(t, !made && err == nil && len(left) == 1, "%v, and left behind: %v, %v", made, left, err)
 	})
 }
 
@@ -198,9 +197,8 @@ func TestCreateOnce(t *testing.T) {
 		t.Fatal(made, err)
 	}
 	localfiletest.Fail(t, unix.SYS_FSYNC)
-	if made, err := Create(dir); made || err != nil {
-		t.Errorf("%v, %v", made, err)
-	}
+	made, err := Create(dir)
+	require.That(t, !made && err == nil, "%v, %v", made, err)
 }
 
 // TestForbidden: a directory that the user may not open can't be synced, so nothing new in it is

@@ -28,9 +28,8 @@ func TestSecretFile(t *testing.T) {
 	require.NoError(t, WriteSecret(file, secret))
 	wantErr(t, "over another", WriteSecret(file, randflake.NewSecret()), fs.ErrExist, file)
 	require.Gives(t, secret, "the secret that was written")(ReadSecret(file))
-	if left, err := os.ReadDir(filepath.Dir(file)); len(left) != 1 || err != nil {
-		t.Errorf("left behind: %v, %v", left, err)
-	}
+	left, err := os.ReadDir(filepath.Dir(file))
+	require.That(t, len(left) == 1 && err == nil, "left behind: %v, %v", left, err)
 	for _, text := range []string{
 		strings.ToUpper(secret.Hex()),
 		secret.Hex() + "\r\n",
@@ -96,15 +95,13 @@ func TestPublishWithoutLinks(t *testing.T) {
 	noLinks := func(string, string) error { return errors.ErrUnsupported }
 	require.NoError(t, publish(file, "one", noLinks))
 	require.ErrorIs(t, publish(file, "two", noLinks), fs.ErrExist, "over a file")
-	if content, err := os.ReadFile(file); err != nil || string(content) != "one" {
-		t.Errorf("%q, %v", content, err)
-	}
+	content, err := os.ReadFile(file)
+	require.That(t, err == nil && string(content) == "one", "%q, %v", content, err)
 	if info, err := os.Stat(file); err != nil || runtime.GOOS != "windows" && info.Mode() != 0o600 {
 		t.Errorf("%v, %v, want mode 0600", info, err)
 	}
-	if left, err := os.ReadDir(filepath.Dir(file)); len(left) != 1 || err != nil {
-		t.Errorf("left behind: %v, %v", left, err)
-	}
+	left, err := os.ReadDir(filepath.Dir(file))
+	require.That(t, len(left) == 1 && err == nil, "left behind: %v, %v", left, err)
 }
 
 // TestSecretForAFile: a secret in place of a name is not repeated, unless there is a file of that name.
@@ -125,7 +122,6 @@ func TestWriteSecretRefuses(t *testing.T) {
 	require.Refuses(t, fs.ErrNotExist, "a file without a secret")(os.Stat(file))
 	err := WriteSecret(filepath.Join(file, "secret"), randflake.NewSecret())
 	wantErr(t, "no directory", err, fs.ErrNotExist, "make the directory "+file)
-	if made, err := Create(""); made || err == nil {
-		t.Errorf("without a name: %v, %v", made, err)
-	}
+	made, err := Create("")
+	require.That(t, !made && err != nil, "without a name: %v, %v", made, err)
 }

@@ -181,9 +181,8 @@ func TestRestored(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, server.Stop())
 	older := filepath.Join(server.Dir(), "older")
-	if out, err := exec.Command("cp", "-a", server.Data(), older).CombinedOutput(); err != nil {
-		t.Fatalf("cp: %v: %s", err, out)
-	}
+	out, err := exec.Command("cp", "-a", server.Data(), older).CombinedOutput()
+	require.Must(t, err == nil, "cp: %v: %s", err, out)
 	require.NoError(t, server.Start())
 	last := put(t, e, "a", "1")
 	require.That(t, last.Lineage == first.Lineage && last.Position > first.Position,

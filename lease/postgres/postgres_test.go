@@ -209,9 +209,8 @@ func tool(t *testing.T, name string, args ...string) {
 	t.Helper()
 	paths, err := filepath.Glob("/usr/lib/postgresql/*/bin/" + name)
 	require.Must(t, err == nil && len(paths) != 0, "no program %s: make servers installs it", name)
-	if out, err := exec.Command(paths[len(paths)-1], args...).CombinedOutput(); err != nil {
-		t.Fatalf("%s: %v: %s", name, err, out)
-	}
+	out, err := exec.Command(paths[len(paths)-1], args...).CombinedOutput()
+	require.Must(t, err == nil, "%s: %v: %s", name, err, out)
 }
 
 // TestLoss: a dump that is restored has another lineage, a standby that is promoted another

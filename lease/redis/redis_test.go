@@ -162,9 +162,8 @@ func TestLoss(t *testing.T) {
 	wantError(t, "Swap", err, lease.ErrNoSpace)
 	require.Equal(t, do(t, server, "DBSIZE"), "0", "keys that are left")
 	require.NoError(t, e.Prepare(t.Context()))
-	if anew := put(t, e, "a", "1"); anew.Lineage == before.Lineage {
-		t.Errorf("made anew: %+v, as before", anew)
-	}
+	anew := put(t, e, "a", "1")
+	require.That(t, anew.Lineage != before.Lineage, "made anew: %+v, as before", anew)
 	for words, want := range map[string]string{
 		"SET {randflake}:names x":              "WRONGTYPE",
 		"HSET {randflake}:entries #swaps many": "many",
@@ -213,9 +212,8 @@ func TestFirstRewrite(t *testing.T) {
 	}
 	require.That(t, info(server, "aof_rewrite_in_progress:1"), "there is no rewrite any more: the test shows nothing")
 	waitFor(t, func() bool { return info(server, "aof_rewrite_in_progress:0") })
-	if a := put(t, e, "a", "1"); a.Doubt != "" {
-		t.Errorf("after that: doubt %q", a.Doubt)
-	}
+	a := put(t, e, "a", "1")
+	require.That(t, a.Doubt == "", "after that: doubt %q", a.Doubt)
 }
 
 // TestForbiddenCommands: where CONFIG is forbidden, the error says which parameter helps, and with
@@ -228,9 +226,8 @@ func TestForbiddenCommands(t *testing.T) {
 	e = connect(t, "app:s3cr3t@"+server.Addr(), "settings=trusted")
 	require.NoError(t, e.Prepare(t.Context()))
 	put(t, e, "a", "1")
-	if list, err := e.List(t.Context(), "", "", 10); len(list) != 1 || err != nil {
-		t.Errorf("%v, %v", list, err)
-	}
+	list, err := e.List(t.Context(), "", "", 10)
+	require.That(t, len(list) == 1 && err == nil, "%v, %v", list, err)
 }
 
 // TestReplicasAcknowledge: what was swapped is on the replica, and a Swap of which that is not known fails.
@@ -251,9 +248,8 @@ func TestReplicasAcknowledge(t *testing.T) {
 	waitFor(t, func() bool { return info(primary, "connected_slaves:0") })
 	_, err = e.Swap(t.Context(), nil, entry("c", "1"))
 	wantError(t, "Swap without a replica", err, lease.ErrStore, "0 of 1 replicas are connected")
-	if value, _ := read(t, connect(t, primary.Addr(), ""), "c"); value != "" {
-		t.Errorf("it wrote %q", value)
-	}
+	value, _ := read(t, connect(t, primary.Addr(), ""), "c")
+	require.That(t, value == "", "it wrote %q", value)
 }
 
 // TestCluster: the engine follows the keys from server to server, and the incarnation differs when they

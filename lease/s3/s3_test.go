@@ -210,9 +210,8 @@ func TestLostConnection(t *testing.T) {
 			t.Errorf("%q failed: %v, want what failed", op, err)
 		}
 	}
-	if got, want := New(s3.New(options), "bucket", "").String(), "s3://bucket/randflake "+s.url; got != want {
-		t.Errorf("%s, want %s", got, want)
-	}
+	got, want := New(s3.New(options), "bucket", "").String(), "s3://bucket/randflake "+s.url
+	require.That(t, got == want, "%s, want %s", got, want)
 }
 
 // TestRequests: the URL's region counts, and then any, as servers without regions assume one.
@@ -229,9 +228,8 @@ func TestRequests(t *testing.T) {
 		require.That(t, strings.Contains(s.asked.Get("Authorization"), want), "region %q: %v", region, s.asked)
 		put := s.asked
 		leasetest.Get(t, e, "a")
-		if text := fmt.Sprint(put, s.asked); strings.Contains(strings.ToLower(text), "checksum") {
-			t.Errorf("checksums: %s", text)
-		}
+		text := fmt.Sprint(put, s.asked)
+		require.That(t, !strings.Contains(strings.ToLower(text), "checksum"), "checksums: %s", text)
 	}
 	t.Setenv("AWS_ENDPOINT_URL_S3", s.url)
 	e, err := Connect(t.Context(), "s3://bucket/ids?region=r")

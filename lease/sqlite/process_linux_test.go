@@ -49,9 +49,8 @@ func TestNowhere(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
 	require.NoError(t, os.Remove(dir))
-	if e, err := New("app.db"); e != nil || !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("%v, %v, want ErrNotExist", e, err)
-	}
+	e, err := New("app.db")
+	require.That(t, e == nil && errors.Is(err, fs.ErrNotExist), "%v, %v, want ErrNotExist", e, err)
 }
 
 // TestMountedAlone refuses a file that is mounted without its directory, as in a container.

@@ -289,9 +289,8 @@ func TestDamagedLater(t *testing.T) {
 			put(t, e, fmt.Sprintf("e%02d", i), strings.Repeat("1", 500))
 		}
 		damage(t, path)
-		if entries, err := e.List(t.Context(), "", "", 1000); !errors.Is(err, lease.ErrCorrupt) {
-			t.Errorf("%s: found %d entries, %v", name, len(entries), err)
-		}
+		entries, err := e.List(t.Context(), "", "", 1000)
+		require.That(t, errors.Is(err, lease.ErrCorrupt), "%s: found %d entries, %v", name, len(entries), err)
 	}
 }
 

@@ -106,9 +106,8 @@ func TestNames(t *testing.T) {
 				t.Errorf("%s: %v, want %q", n.name, err, n.wrong)
 			}
 		}
-		if said := fmt.Sprint(got, err, openErr, createErr); strings.Contains(said, password) {
-			t.Errorf("%s: %s", n.name, said)
-		}
+		said := fmt.Sprint(got, err, openErr, createErr)
+		require.That(t, !strings.Contains(said, password), "%s: %s", n.name, said)
 		if n.name = Redact(n.name); n.url != "" && strings.Contains(n.name, password) {
 			t.Errorf("redacted: %s", n.name)
 		}
@@ -118,9 +117,8 @@ func TestNames(t *testing.T) {
 // TestWindowsDrive has a name with a colon that is a directory.
 func TestWindowsDrive(t *testing.T) {
 	for _, name := range []string{`C:\leases`, "c:leases"} {
-		if l, _, err := Parse(name); err != nil || l.Dir != name {
-			t.Errorf("%+v, %v", l, err)
-		}
+		l, _, err := Parse(name)
+		require.That(t, err == nil && l.Dir == name, "%+v, %v", l, err)
 	}
 }
 
@@ -236,9 +234,8 @@ func TestKeep(t *testing.T) {
 			if err == nil {
 				id, err := keeper.Generator().Generate()
 				require.NoError(t, errors.Join(err, keeper.Close()))
-				if ours := time.Since(randflake.NewCipher(secret).Inspect(id).Time).Abs() < time.Hour; ours != (tt.variables != "") {
-					t.Errorf("%v is of our secret: %t", id, ours)
-				}
+				ours := time.Since(randflake.NewCipher(secret).Inspect(id).Time).Abs() < time.Hour
+				require.That(t, ours == (tt.variables != ""), "%v is of our secret: %t", id, ours)
 			}
 		})
 	}

@@ -6,19 +6,16 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
-	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/internal/backoff"
-	"github.com/randflake/randflake/lease/internal/entry"
 	"github.com/randflake/randflake/lease/internal/stored"
 	"github.com/randflake/randflake/lease/internal/swap"
 )
@@ -54,10 +51,6 @@ type Document struct {
 	Made    time.Time // when this version was put, or zero if the backend does not know
 	Date    time.Time // of the response, by the server's clock
 }
-
-// CopyAge is how long after its content was written a document is put if it is a copy, which somebody
-// made. We assume that no server accepts a Put so long after it was sent.
-const CopyAge = 20 * time.Minute
 
 // An Engine keeps entries in a document. It implements [lease.Engine].
 type Engine struct {
@@ -153,9 +146,9 @@ func (e *Engine) swapIn(ctx context.Context, v *snapshot, expect, put []lease.En
 	return e.replace(ctx, v, put)
 }
 
-// untilFirst repeats try while it returns ErrChanged, with pauses. If the context ends first, the error says that and
-// that others were faster. The processes of all spaces are in each other's way, so the pauses grow, but only to 16 times
-// what a try takes: those that swap all the time would keep out one that pauses longer.
+// untilFirst repeats try while it returns ErrChanged, with pauses. If the context ends first, the error
+// says that, and that others were faster. As many processes are in each other's way, the pauses grow,
+// but only to 16 times what a try takes: those that swap all the time would keep out one that pauses longer.
 func (e *Engine) untilFirst(ctx context.Context, try func() error) error {
 	const mostTries = 2 // that make the next pause longer
 	for tries := 1; ; tries = min(tries+1, mostTries) {
@@ -196,45 +189,6 @@ func (e *Engine) replace(ctx context.Context, v *snapshot, put []lease.Entry) (l
 	a := after.answer(nil)
 	a.Swapped = true
 	return a, nil
-}
-
-// checkRoom returns an error if next has further entries, with which the content could grow too
-// large.
-func (e *Engine) checkRoom(before, next content) error {
-	if len(next.Entries) <= len(before.Entries) {
-		return nil
-	}
-	spaces, size := before.grown()
-	_, after := next.grown()
-	if after <= max(size, e.most) {
-		return nil
-	}
-	return fmt.Errorf("%w: %s: full: its %d spaces, with their counters, can grow to %d of %d bytes: "+
-		"keep further ones in another store",
-		lease.ErrStore, e, spaces, size, e.most)
-}
-
-// grown returns how many spaces the content has, and how many bytes it would have if each entry were
-// as large as it can become. A space counts with both entries of its birth once it has one, as a move
-// announces it with meta alone.
-func (c *content) grown() (spaces, size int) {
-	seen := map[string]bool{}
-	for name, value := range c.Entries {
-		space, record, _ := strings.Cut(name, "/")
-		if !seen[space] {
-			seen[space] = true
-			size += sizeOf(space+"/"+entry.Meta, entry.MaxMeta) + sizeOf(space+"/"+entry.Leases, entry.MaxLeases)
-		}
-		if record != entry.Meta && record != entry.Leases {
-			size += sizeOf(name, len(value)+entry.Growth)
-		}
-	}
-	return len(seen), size
-}
-
-// sizeOf returns how many bytes an entry is in the content.
-func sizeOf(name string, value int) int {
-	return len(name) + base64.StdEncoding.EncodedLen(value) + len(`"":"",`)
 }
 
 // recent returns what was seen last, unless that was long ago.
@@ -300,14 +254,22 @@ func (e *Engine) load(ctx context.Context) (*snapshot, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w: it has other content: nothing was changed: %w", e, lease.ErrCorrupt, err)
 	}
-	isCopy := !v.content.Written.IsZero() && d.Made.Sub(v.content.Written) > CopyAge
-	if isCopy {
-		// A lineage of the copy's own: the random text of Prepare, which has 26 characters, and when the
-		// copy was made. The next swap stores it.
-		v.content.Lineage = fmt.Sprintf("%.26s-%d", v.content.Lineage, d.Made.Unix())
-	}
+	v.markCopy()
 	e.last.Store(v)
 	return v, nil
+}
+
+// CopyAge tells a copy of the document, which a person made, by its age: it was made longer than this
+// after its content was written. We assume that no server accepts a Put so long after it was sent.
+const CopyAge = 20 * time.Minute
+
+// markCopy gives a copy a lineage of its own: the random text of Prepare, which has 26 characters, and
+// when the copy was made. The next swap stores it.
+func (v *snapshot) markCopy() {
+	isCopy := !v.content.Written.IsZero() && v.doc.Made.Sub(v.content.Written) > CopyAge
+	if isCopy {
+		v.content.Lineage = fmt.Sprintf("%.26s-%d", v.content.Lineage, v.doc.Made.Unix())
+	}
 }
 
 func (e *Engine) put(ctx context.Context, c content, tag string) (Document, error) {

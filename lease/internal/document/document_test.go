@@ -145,9 +145,8 @@ func TestRequests(t *testing.T) {
 			a, err := e.Swap(t.Context(), tt.expect, leasetest.Entry("a", "1"))
 			require.That(t, err == nil && a.Swapped == tt.swapped && m.gets == tt.gets && m.puts == tt.puts,
 				"a Swap %s: %+v, %v: %d reads and %d writes, want %d and %d", tt.name, a, err, m.gets, m.puts, tt.gets, tt.puts)
-			if !a.Time.Equal(time.Now().Add(time.Second)) {
-				t.Errorf("a Swap %s: %v by the server's clock at %v, want the end of that second", tt.name, a.Time, time.Now())
-			}
+			require.That(t, a.Time.Equal(time.Now().Add(time.Second)),
+				"a Swap %s: %v by the server's clock at %v, want the end of that second", tt.name, a.Time, time.Now())
 		}
 		if a := new(snapshot).answer(nil); !a.Time.IsZero() {
 			t.Errorf("an answer without a date: %v by the server's clock", a.Time)

@@ -10,7 +10,8 @@ import (
 )
 
 // A Plan notes, for one keeper, what came of each window that it asked for: leased, put off until a
-// time, or given up. A window without an outcome is still to be asked for. It is not safe for
+// time, or given up. A window without an outcome is still to be asked for. The gap is the first window
+// without a lease, from the present one on: before it leases follow each other. A Plan is not safe for
 // concurrent use.
 //
 // A keeper begins with the present window and the next one. When it has lived a window it takes as
@@ -39,8 +40,6 @@ type outcome struct {
 	err   error     // why there is no lease; nil if there is one
 	retry time.Time // when to ask again; zero for never
 }
-
-func (o outcome) isLeased() bool { return o.err == nil }
 
 func (o outcome) isPutOff() bool { return !o.retry.IsZero() }
 
@@ -118,7 +117,7 @@ func (p *Plan) IsAsked(window int64) bool {
 // IsLeased reports whether the generator has a lease of a window.
 func (p *Plan) IsLeased(window int64) bool {
 	o, asked := p.outcomes[window]
-	return asked && o.isLeased()
+	return asked && o.err == nil
 }
 
 // NoteLeased notes that the generator has a lease of a window.
@@ -151,7 +150,7 @@ func (p *Plan) AskAgain(window int64) { delete(p.outcomes, window) }
 // AskAllAgain makes all windows wanted again.
 func (p *Plan) AskAllAgain() { clear(p.outcomes) }
 
-// gap returns the first window without a lease, from the present one on.
+// gap returns the first window without a lease: the present one or a later one.
 func (p *Plan) gap(now time.Time) int64 {
 	window := p.windowOf(now)
 	for p.IsLeased(window) {
@@ -177,10 +176,10 @@ func (p *Plan) Deadline(now time.Time) time.Time {
 	return p.start(max(p.gap(now), p.windowOf(now)+1))
 }
 
-// Next returns when there is something to do again: when further windows are wanted, or one that was
-// put off, or the leases end. The times are random within what the plan allows.
+// Next returns when there is something to do again: the first time at which the gap is to be taken, or a
+// window that was put off is to be asked for again, or the leases end, or the keeper has lived a window.
 func (p *Plan) Next(now time.Time) time.Time {
-	times := []time.Time{p.due(now), p.Deadline(now)}
+	times := []time.Time{p.nextTake(now), p.Deadline(now)}
 	for _, o := range p.outcomes {
 		if o.isPutOff() {
 			times = append(times, o.retry)
@@ -193,18 +192,19 @@ func (p *Plan) Next(now time.Time) time.Time {
 	return slices.MinFunc(times, time.Time.Compare)
 }
 
-// due returns a random moment of the first later window in which the gap is wanted.
-func (p *Plan) due(now time.Time) time.Time {
+// nextTake returns when to take the gap. It is wanted from the beginning of some window after the present
+// one, and the time is a random one within that window.
+func (p *Plan) nextTake(now time.Time) time.Time {
 	gap := p.gap(now)
 	begin := p.start(p.windowOf(now) + 1)
 	for p.LastWanted(begin) < gap {
 		begin = begin.Add(p.window)
 	}
-	span := p.window
-	if p.LastWanted(begin) == gap { // the leases may end with this window: the rest of it is left to try again
-		span = span * 3 / 4
+	within := p.window
+	if p.LastWanted(begin) == gap { // leases may end with that window: its rest is left to try again
+		within = within * 3 / 4
 	}
-	return begin.Add(rand.N(span))
+	return begin.Add(rand.N(within))
 }
 
 // Clone returns a plan of the same outcomes.

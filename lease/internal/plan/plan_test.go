@@ -56,12 +56,9 @@ func TestPutOff(t *testing.T) {
 		p.NoteGivenUp(first+1, full)
 		require.Equal(t, p.Missing(now), full, "%d leased: why", leased)
 		next := p.outcomes[first].retry
-		if next.Before(until) || !next.Before(until.Add(spread)) {
-			t.Errorf("%d leased: asked for again %v after the wait, want less than %v", leased, next.Sub(until), spread)
-		}
+		require.That(t, !next.Before(until) && next.Before(until.Add(spread)),
+			"%d leased: asked for again %v after the wait, want less than %v", leased, next.Sub(until), spread)
 		p.Expire(next)
-		if p.IsAsked(first) || !p.IsAsked(first+1) {
-			t.Errorf("%d leased: %+v", leased, p.outcomes)
-		}
+		require.That(t, !p.IsAsked(first) && p.IsAsked(first+1), "%d leased: %+v", leased, p.outcomes)
 	}
 }

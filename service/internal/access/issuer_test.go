@@ -37,9 +37,11 @@ import (
 const (
 	issuerURL    = "https://issuer.example/path"
 	discoveryURL = issuerURL + "/.well-known/openid-configuration"
+	keysURL      = "https://keys.example/set"
 )
 
-// A signer is an issuer of tokens within the test's time, with as many keys as names.
+// A signer is an issuer of tokens, and the policy that knows it. The policy reaches it by RoundTrip, in the
+// time of a bubble. It has one key, which it can serve under several names.
 type signer struct {
 	*testing.T
 	*Policy
@@ -48,14 +50,14 @@ type signer struct {
 	key    *ecdsa.PrivateKey
 
 	mu     sync.Mutex
-	served []jose.JSONWebKey // what it answers with; nil is an error
-	delay  time.Duration     // of an answer
-	asked  []string          // URLs
-	moved  string            // where the first URL redirects to
-	wants  string            // credentials
-	says   string            // its answer about keys, whatever it serves
+	served []jose.JSONWebKey // its keys; nil while it is away
+	delay  time.Duration     // of each answer
+	asked  []string          // the URLs that were asked for
+	moved  string            // the URL to which all others redirect, or ""
+	wants  string            // the credentials that a request must have
+	says   string            // what it answers in place of its keys, or ""
 	found  [2]string         // what discovery says: the issuer, and the URL of its keys
-	open   atomic.Int64      // answers whose bodies were not closed
+	open   atomic.Int64      // how many answers were not closed
 }
 
 // A body is that of an answer.
@@ -105,6 +107,7 @@ func (s *signer) reload() {
 	p.issuers[issuerURL].client.Transport = s
 }
 
+// serve has the issuer serve its key under these names. What follows in a name is the key's use: "one sig".
 func (s *signer) serve(names ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -125,28 +128,28 @@ func (s *signer) RoundTrip(r *http.Request) (*http.Response, error) {
 	case <-r.Context().Done():
 		return nil, r.Context().Err()
 	}
-	if s.moved != "" && r.URL.String() != s.moved {
+	switch {
+	case s.moved != "" && r.URL.String() != s.moved:
 		return &http.Response{
 			StatusCode: http.StatusTemporaryRedirect,
 			Header:     http.Header{"Location": {s.moved}},
 			Body:       http.NoBody,
 		}, nil
-	}
-	if served == nil {
+	case served == nil:
 		return nil, errors.New("dial tcp 10.1.2.3:443: connection refused")
+	case r.Header.Get("Authorization") != s.wants:
+		return s.answer(http.StatusForbidden, ""), nil
+	case r.URL.String() == discoveryURL:
+		return s.answer(http.StatusOK, fmt.Sprintf(`{"issuer":%q,"jwks_uri":%q}`, s.found[0], s.found[1])), nil
+	case s.says != "":
+		return s.answer(http.StatusOK, s.says), nil
 	}
+	return s.answer(http.StatusOK, s.text(served)), nil
+}
+
+func (s *signer) answer(status int, text string) *http.Response {
 	s.open.Add(1)
-	if r.Header.Get("Authorization") != s.wants {
-		return &http.Response{StatusCode: http.StatusForbidden, Body: body{strings.NewReader(""), s}}, nil
-	}
-	text := s.text(served)
-	if s.says != "" {
-		text = s.says
-	}
-	if r.URL.String() == discoveryURL {
-		text = fmt.Sprintf(`{"issuer":%q,"jwks_uri":%q}`, s.found[0], s.found[1])
-	}
-	return &http.Response{StatusCode: http.StatusOK, Body: body{strings.NewReader(text), s}}, nil
+	return &http.Response{StatusCode: status, Body: body{strings.NewReader(text), s}}
 }
 
 // text returns a set of keys, after one of a kind that is not known.
@@ -162,10 +165,10 @@ func (s *signer) fetches() int {
 	return len(s.asked)
 }
 
-// later returns a time of a claim.
+// later returns a time from now on, as claims have it.
 func later(d time.Duration) *jwt.NumericDate { return jwt.NewNumericDate(time.Now().Add(d)) }
 
-// signer returns what signs by a key of a name.
+// signer returns what signs tokens by a key, and says the key's name in them.
 func (s *signer) signer(algorithm jose.SignatureAlgorithm, key any, name string) jose.Signer {
 	named := jose.JSONWebKey{Key: key, KeyID: name}
 	made, err := jose.NewSigner(jose.SigningKey{Algorithm: algorithm, Key: named}, nil)
@@ -187,7 +190,7 @@ func (s *signer) sign(algorithm jose.SignatureAlgorithm, key any, name string, c
 	return token
 }
 
-// claiming returns a signed token with a text for its claims.
+// claiming returns a signed token whose claims are any text.
 func (s *signer) claiming(text string) string {
 	signed, err := s.signer(jose.ES256, s.key, "one").Sign([]byte(text))
 	require.NoError(s, err)
@@ -196,8 +199,8 @@ func (s *signer) claiming(text string) string {
 	return token
 }
 
-// identify returns who has sent a request with a header. Strangers may learn nothing, and the log
-// not the token.
+// identify returns who sent a request with this header. If that is not known, it checks that the error
+// tells the stranger nothing, and that the log does not have the token.
 func (s *signer) identify(ctx context.Context, header string) (string, error) {
 	r := httptest.NewRequest(http.MethodPost, "/", nil).WithContext(ctx)
 	r.Header.Set("Authorization", header)
@@ -220,11 +223,13 @@ func (s *signer) call(ctx context.Context, name string) error {
 	return err
 }
 
+// good checks that a good token is taken.
 func (s *signer) good() {
 	s.Helper()
 	require.Equal(s, s.call(s.Context(), "one"), nil, "a good token")
 }
 
+// bad checks that a token is refused that names this key.
 func (s *signer) bad(what, name string) {
 	s.Helper()
 	require.ErrorIs(s, s.call(s.Context(), name), ErrUnknown, "%s", what)
@@ -344,8 +349,6 @@ func TestAuthorities(t *testing.T) {
 	}
 	require.Refuses(t, fs.ErrNotExist, "no file")(authorities("no/such/file"))
 }
-
-const keysURL = "https://keys.example/set"
 
 // TestMadeUpKey: a call that names a made-up key and hangs up keeps no good token out, delays none,
 // keeps no withdrawn key in use, and causes one fetch a minute at most.

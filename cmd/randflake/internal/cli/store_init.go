@@ -78,25 +78,18 @@ func (r *initRequest) run(cmd *cobra.Command) error {
 	}
 	ctx, cancel := context.WithTimeout(cmd.Context(), storeTimeout)
 	defer cancel()
-	space, err := url.Open(ctx, r.home.storeName(), lease.Config{})
-	switch {
-	case errors.Is(err, lease.ErrNoSpace):
+	err := r.useExisting(ctx)
+	if errors.Is(err, lease.ErrNoSpace) {
 		return asUsage(cmd, r.makeSpace(ctx))
-	case err != nil:
-		return err
 	}
-	defer space.Close()
-	if err := r.readCheck(); err != nil {
-		return err
-	}
-	return r.printExisting(ctx, space)
+	return err
 }
 
-// settle finds the store, completes the configuration, and refuses flags that can't be combined.
+// settle finds the store, refuses flags that can't be combined, and completes the configuration.
 func (r *initRequest) settle(cmd *cobra.Command) (err error) {
-	ofSnowflakes := r.layoutNodes > 0 // which have no secret
+	ofSnowflakes := r.layoutNodes > 0
 	if ofSnowflakes && r.home.secret.file == "" {
-		r.home.nodes = r.layoutNodes
+		r.home.nodes = r.layoutNodes // so that locate looks for no secret
 	}
 	if err := r.home.locate(); err != nil {
 		return err
@@ -138,20 +131,15 @@ func (r *initRequest) makeSpace(ctx context.Context) error {
 		return err
 	}
 	space, err := url.Create(ctx, r.home.storeName(), r.config)
-	isThere := errors.Is(err, lease.ErrExists) && r.ifMissing // another process was faster
-	if isThere {
-		space, err = url.Open(ctx, r.home.storeName(), lease.Config{})
-	}
 	switch {
+	case errors.Is(err, lease.ErrExists) && r.ifMissing: // another process was faster
+		return errors.Join(r.print("%s", madeSecret), r.useExisting(ctx))
 	case err != nil && madeSecret != "":
 		return fmt.Errorf("%w: the new secret is in %s", err, r.home.secret.file)
 	case err != nil:
 		return err
 	}
 	defer space.Close()
-	if isThere {
-		return errors.Join(r.print("%s", madeSecret), r.printExisting(ctx, space))
-	}
 	info, err := space.Info(ctx)
 	if err != nil {
 		return err
@@ -189,6 +177,19 @@ func (r *initRequest) readCheck() error {
 	}
 	r.config.Check = secret.CheckValue()
 	return nil
+}
+
+// useExisting opens the space that is there, and says so.
+func (r *initRequest) useExisting(ctx context.Context) error {
+	space, err := url.Open(ctx, r.home.storeName(), lease.Config{})
+	if err != nil {
+		return err
+	}
+	defer space.Close()
+	if err := r.readCheck(); err != nil {
+		return err
+	}
+	return r.printExisting(ctx, space)
 }
 
 // printExisting says that the space is there already. That is an error without --if-missing, and with other nodes

@@ -50,13 +50,9 @@ func Time(t *testing.T, s *Server, e lease.Engine) {
 		put := leasetest.Put(t, e, "a", "1")
 		_, got := leasetest.Get(t, e, "a")
 		unchanged, err := e.Swap(t.Context(), leasetest.Entry("a", "2"), leasetest.Entry("a", "3"))
-		if err != nil || unchanged.Swapped {
-			t.Fatal(unchanged, err)
-		}
+		require.Must(t, err == nil && !unchanged.Swapped, "%+v, %v", unchanged, err)
 		for _, a := range []lease.Answer{put, got, unchanged} {
-			if !a.Time.Equal(tt.want) {
-				t.Errorf("date %s: time %v, want %v", tt.date, a.Time, tt.want)
-			}
+			require.That(t, a.Time.Equal(tt.want), "date %s: time %v, want %v", tt.date, a.Time, tt.want)
 		}
 	}
 }
@@ -67,9 +63,8 @@ func Cut(t *testing.T, s *Server, e lease.Engine) {
 	s.Lock()
 	s.cut = true
 	s.Unlock()
-	if _, err := e.Read(t.Context(), "a"); err == nil || errors.Is(err, lease.ErrCorrupt) {
-		t.Errorf("Read: %v, want an error of the connection", err)
-	}
+	_, err := e.Read(t.Context(), "a")
+	require.That(t, err != nil && !errors.Is(err, lease.ErrCorrupt), "Read: %v, want an error of the connection", err)
 }
 
 type fault struct {
@@ -138,13 +133,9 @@ func checkFault(t *testing.T, s *Server, e lease.Engine, f fault) {
 	s.Lock()
 	sent := s.Puts
 	s.Unlock()
-	if (err == nil) != f.repeats || a.Swapped != f.repeats || (sent == 2) != f.repeats {
-		t.Errorf("%+v, %v, sent %d times", a, err, sent)
-	}
-	if errors.Is(err, lease.ErrStore) != f.refused {
-		t.Errorf("%v: says that nothing was changed: want %t", err, f.refused)
-	}
-	if value, _ := leasetest.Get(t, e, "a"); (value == "2") != (f.effect || f.repeats) {
-		t.Errorf("found %s", value)
-	}
+	require.That(t, (err == nil) == f.repeats && a.Swapped == f.repeats && (sent == 2) == f.repeats,
+		"%+v, %v, sent %d times", a, err, sent)
+	require.Equal(t, errors.Is(err, lease.ErrStore), f.refused, "%v: it says that nothing was changed", err)
+	value, _ := leasetest.Get(t, e, "a")
+	require.Equal(t, value == "2", f.effect || f.repeats, "found %s: it was changed", value)
 }

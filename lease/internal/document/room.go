@@ -1,0 +1,49 @@
+package document
+
+import (
+	"encoding/base64"
+	"fmt"
+	"strings"
+
+	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/lease/internal/entry"
+)
+
+// checkRoom returns an error if next has more entries than before, and could grow too large with them:
+// there must be room for each entry to grow, such as when a loss of data is noted.
+func (e *Engine) checkRoom(before, next content) error {
+	if len(next.Entries) <= len(before.Entries) {
+		return nil
+	}
+	spaces, size := before.grown()
+	_, after := next.grown()
+	if after <= max(size, e.most) {
+		return nil
+	}
+	return fmt.Errorf("%w: %s: full: its %d spaces, with their counters, can grow to %d of %d bytes: "+
+		"keep further ones in another store",
+		lease.ErrStore, e, spaces, size, e.most)
+}
+
+// grown returns how many spaces the content has, and how many bytes it would have if each entry were
+// as large as it can become. A space has two entries from birth, meta and leases. If there is only one,
+// as where a move has announced the space, both count.
+func (c *content) grown() (spaces, size int) {
+	seen := map[string]bool{}
+	for name, value := range c.Entries {
+		space, record, _ := strings.Cut(name, "/")
+		if !seen[space] {
+			seen[space] = true
+			size += sizeOf(space+"/"+entry.Meta, entry.MaxMeta) + sizeOf(space+"/"+entry.Leases, entry.MaxLeases)
+		}
+		if record != entry.Meta && record != entry.Leases {
+			size += sizeOf(name, len(value)+entry.Growth)
+		}
+	}
+	return len(seen), size
+}
+
+// sizeOf returns how many bytes an entry is in the content.
+func sizeOf(name string, value int) int {
+	return len(name) + base64.StdEncoding.EncodedLen(value) + len(`"":"",`)
+}

@@ -1,0 +1,86 @@
+package lease
+
+import (
+	"context"
+	"fmt"
+	"slices"
+)
+
+// A space is written by three functions, each of which calls the one before it:
+//
+//	swap        puts a record: update, for takes and counters, and moves, for counters that they copy
+//	swapMeta    puts meta: an announcement, or a mark
+//	putMeta     puts meta that the handle is to know: of a new space, a floor, or a retirement
+
+// swap puts entries of the space, if meta and the record are still as in before. It returns what is
+// there after that, whether they were put or not. Of before it reads record, rawMeta and value alone.
+func (s *Space) swap(ctx context.Context, before *snapshot, put ...Entry) (*snapshot, error) {
+	after := s.newSnapshot(before.record)
+	expect := []Entry{
+		{s.entryName(metaEntry), before.rawMeta},
+		{s.entryName(before.record.name), before.value},
+	}
+	stored := slices.Clone(put)
+	for i, e := range put {
+		stored[i].Name = s.entryName(e.Name)
+	}
+	var err error
+	after.Answer, err = s.engine.Swap(ctx, expect, stored)
+	if err != nil {
+		return nil, s.swapError(err)
+	}
+	if after.Swapped {
+		after.valueBefore = before.value
+		after.Entries = withPut(expect, stored)
+	}
+	return after, after.complete(s)
+}
+
+// withPut returns what entries are after a swap that took effect.
+func withPut(entries, put []Entry) []Entry {
+	after := slices.Clone(entries)
+	for i, e := range entries {
+		for _, p := range put {
+			if p.Name == e.Name {
+				after[i].Value = p.Value
+			}
+		}
+	}
+	return after
+}
+
+// guess returns what swap needs of a snapshot of another record, whose value is guessed and not read.
+func (seen *snapshot) guess(r record, value []byte) *snapshot {
+	return &snapshot{record: r, rawMeta: seen.rawMeta, value: value}
+}
+
+// swapMeta puts meta, and leases unless they are nil, if meta and the record are still as in seen.
+func (s *Space) swapMeta(ctx context.Context, seen *snapshot, m *meta, leases []byte) (*snapshot, error) {
+	value, err := m.encode()
+	if err != nil {
+		return nil, err
+	}
+	put := []Entry{{metaEntry, value}}
+	if leases != nil {
+		put = append(put, Entry{leasesRecord.name, leases})
+	}
+	return s.swap(ctx, seen, put...)
+}
+
+// putMeta does the same as swapMeta, and the handle learns what is there then. It is not done if
+// another process was faster, or if the swap took effect on another copy of the data: m is not of that,
+// so the next answer shows a loss.
+func (s *Space) putMeta(ctx context.Context, seen *snapshot, m *meta, leases []byte) (done bool, err error) {
+	after, err := s.swapMeta(ctx, seen, m, leases)
+	if err != nil {
+		return false, err
+	}
+	if !after.Swapped || !m.isOf(after.Answer) {
+		return false, nil
+	}
+	if err := after.doubtError(m.Trust); err != nil {
+		return false, fmt.Errorf("%w: %s: %w", ErrUnknown, s, err)
+	}
+	s.learn(after)
+	return true, nil
+}
