@@ -193,14 +193,14 @@ func TestMetrics(t *testing.T) {
 	w.Connected(3)
 	a := w.send(http.MethodGet, "/metrics", "", as("all"))
 	for _, want := range []string{
-		`randflaked_calls_total{code="ok",procedure="IDService/Mint",space="mint"} 2`,
-		`randflaked_calls_total{code="not_found",procedure="IDService/Mint",space=""} 1`,
-		`randflaked_calls_total{code="permission_denied",procedure="LeaseService/GetLimits",space="mint"} 1`,
+		`randflaked_calls_total{code="ok",procedure="randflake.v1.IDService/Mint",space="mint"} 2`,
+		`randflaked_calls_total{code="not_found",procedure="randflake.v1.IDService/Mint",space=""} 1`,
+		`randflaked_calls_total{code="permission_denied",procedure="randflake.v1.LeaseService/GetLimits",space="mint"} 1`,
 		`randflaked_calls_total{code="unauthenticated",procedure="none",space=""} 1`,
 		`randflaked_calls_total{code="invalid_argument",procedure="none",space=""} 1`,
 		`randflaked_calls_total{code="permission_denied",procedure="page",space=""} 1`,
 		`randflaked_calls_total{code="unauthenticated",procedure="metrics",space=""} 1`,
-		`randflaked_call_duration_seconds_count{procedure="IDService/Mint",space="mint"} 2`,
+		`randflaked_call_duration_seconds_count{procedure="randflake.v1.IDService/Mint",space="mint"} 2`,
 		`randflaked_space_ready{space="mint"} 1`,
 		`randflaked_space_ready{space="late"} 0`,
 		`randflaked_audit_lines_lost_total 0`,
