@@ -394,7 +394,7 @@ func reasons(t *testing.T) (lines []string) {
 		wire.ErrRate, wire.ErrBusy, wire.ErrNoStore, wire.ErrNoSecret,
 		connect.NewError(connect.CodePermissionDenied, &wire.LimitError{What: "count", Asked: 2, Limit: 1}),
 		connect.NewError(connect.CodePermissionDenied, errors.New("")), connect.NewError(connect.CodeUnauthenticated, errors.New("")),
-		connect.NewError(connect.CodeInvalidArgument, errors.New("")), connect.NewError(connect.CodeNotFound, errors.New("")),
+		connect.NewError(connect.CodeNotFound, errors.New("")),
 		connect.NewError(connect.CodeUnavailable, errors.New("")), context.DeadlineExceeded, context.Canceled,
 	} {
 		sent, _ := wire.Error(err, "PROCEDURE", "")

@@ -55,7 +55,7 @@ var codings = []coding{
 	{lease.ErrFull, connect.CodeResourceExhausted, "FULL", shown},
 	{lease.ErrLoss, connect.CodeUnavailable, "LOSS", shown},
 	{lease.ErrAhead, connect.CodeUnavailable, "AHEAD", shown},
-	{lease.ErrInvalid, connect.CodeInvalidArgument, "INVALID", shown},
+	{lease.ErrInvalid, connect.CodeInvalidArgument, "INVALID_ARGUMENT", shown},
 	{lease.ErrSecret, connect.CodeFailedPrecondition, "WRONG_SECRET", shown},
 	{lease.ErrNoCounter, connect.CodeNotFound, "NO_COUNTER", shown},
 	{lease.ErrCounter, connect.CodeFailedPrecondition, "COUNTER_LOST", shown},

@@ -40,7 +40,7 @@ func TestError(t *testing.T) {
 		{lease.ErrFull, connect.CodeResourceExhausted, "FULL", ": of its space"},
 		{lease.ErrLoss, connect.CodeUnavailable, "LOSS", ": of its space"},
 		{lease.ErrAhead, connect.CodeUnavailable, "AHEAD", ": of its space"},
-		{lease.ErrInvalid, connect.CodeInvalidArgument, "INVALID", ": of its space"},
+		{lease.ErrInvalid, connect.CodeInvalidArgument, "INVALID_ARGUMENT", ": of its space"},
 		{lease.ErrSecret, connect.CodeFailedPrecondition, "WRONG_SECRET", ": of its space"},
 		{lease.ErrNoCounter, connect.CodeNotFound, "NO_COUNTER", ": of its space"},
 		{lease.ErrCounter, connect.CodeFailedPrecondition, "COUNTER_LOST", ": of its space"},

@@ -56,10 +56,9 @@ func TestLimits(t *testing.T) {
 		}
 		line := `"msg":"deny","principal":"` + tt.who + `"`
 		denied := a.body.Code == "permission_denied" || tt.who == "slow" && a.body.Code != ""
-		if strings.Contains(w.written.String()[before:], line) != denied {
-			t.Errorf("%d: %s %s: a line on a denial: want %v, in\n%s",
-				i, tt.procedure, tt.body, denied, w.written.String()[before:])
-		}
+		log := w.written.String()[before:]
+		hasLine := strings.Contains(log, line) && strings.Contains(log, `"procedure":"randflake.v1.`+tt.procedure+`"`)
+		require.Equal(t, hasLine, denied, "%d: %s %s: whether a line tells of a denial, in\n%s", i, tt.procedure, tt.body, log)
 		if again := a.body.Code == "resource_exhausted" && tt.who == "slow"; strings.Contains(a.text, `"retryDelay"`) != again {
 			t.Errorf("%d: %s %s: %s, and to be tried again: want %v", i, tt.procedure, tt.body, a.text, again)
 		}

@@ -237,7 +237,7 @@ func TestBadInput(t *testing.T) {
 	for _, tt := range []struct{ procedure, body, code string }{
 		{"LeaseService/Take", `{"space":"none","window":1}`, ""}, // which is nobody else's either
 		{"LeaseService/Take", `{"space":"none","window":1000000000}`, "unavailable AHEAD"},
-		{"LeaseService/Take", `{"space":"none","window":1,"nodeCount":200000}`, "invalid_argument INVALID"},
+		{"LeaseService/Take", `{"space":"none","window":1,"nodeCount":200000}`, "invalid_argument INVALID_ARGUMENT"},
 		{"LeaseService/Take", `{"space":"other"}`, "not_found"},
 		{"LeaseService/Take", `{`, "invalid_argument"},
 		{"LeaseService/GetLimits", `{"space":"` + strings.Repeat("x", 3000) + `"}`, "not_found"},

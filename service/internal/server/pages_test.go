@@ -156,7 +156,8 @@ func TestPage(t *testing.T) {
 		}
 		page("windows are leased ahead")
 		w.call("CounterService/Take", `{"space":"none","counter":"orders","count":41}`)
-		page("is ready, at ", `<h2>mint <span class="state ready">ready</span>`, `orders</span><td>42<td>none`, "The store answers. IDs last until ", "1 of 1024 nodes of this window are taken", "the space has 65536 to 131071")
+		w.call("CounterService/Take", `{"space":"none","counter":"few","count":3}`)
+		page("is ready, at ", `<h2>mint <span class="state ready">ready</span>`, `orders</span><td>42<td>none`, `few</span><td>none<td>3`, "The store answers. IDs last until ", "1 of 1024 nodes of this window are taken", "the space has 65536 to 131071")
 		state, err := w.setup.Load().spaces["mint"].State()
 		require.NoError(t, err)
 		require.NoError(t, state.Store.ReportLoss(t.Context(), "a mistake"))
