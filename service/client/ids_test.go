@@ -194,7 +194,8 @@ func TestMintFails(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		before := m.calls.Load()
 		n, err := ids.Fill(t.Context(), make([]randflake.ID, 12))
-		require.That(t, n == 2 && errors.Is(err, lease.ErrCorrupt) && client.Reason(err) == "CORRUPT" && m.calls.Load() == before+1,
+		isCorrupt := errors.Is(err, lease.ErrCorrupt) && client.Reason(err) == "CORRUPT"
+		require.That(t, n == 2 && isCorrupt && m.calls.Load() == before+1,
 			"%d IDs, error %v, %d calls, want the 2 that were left, and an error", n, err, m.calls.Load()-before)
 		m.fail.Store(nil)
 		if _, err := ids.Mint(t.Context()); err != nil {

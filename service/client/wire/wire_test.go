@@ -144,8 +144,8 @@ func TestLimitError(t *testing.T) {
 	over, _ := Error(connect.NewError(connect.CodePermissionDenied, why), "procedure", place)
 	var got *LimitError
 	known := errors.As(Received(arrived(t, over)), &got)
-	require.That(t, known && got.Limit == 5 && Reason(over) == "LIMIT" && over.Message() == "denied: count 6: the limit is 5",
-		"%v, with the limit %v", over, got)
+	says := over.Message() == "denied: count 6: the limit is 5" && Reason(over) == "LIMIT"
+	require.That(t, known && got.Limit == 5 && says, "%v, with the limit %v", over, got)
 }
 
 // TestWait: clients learn until when to wait, or else after what pause to try again, where that

@@ -20,7 +20,7 @@ export interface ServiceOptions {
 /** What a space is like: a window's seconds, how many windows ahead may be taken, the secret's check value or "". @internal */
 export interface Limits { seconds: number; ahead: number; check: string }
 
-/** Numbers of a counter, in order, and their period, such as 2026-11-26, if the counter begins again with each, or "". */
+/** Numbers of a counter, in order. period is theirs, such as 2026-11-26, if the counter begins again with each, or "". */
 export interface Numbers { numbers: bigint[]; period: string }
 
 type Json = Record<string, any>;
@@ -144,5 +144,8 @@ function detailsOf(answer: Json): Details {
   const info = answer.details?.map((detail: Json) => detail.debug).find((debug: Json) => debug?.reason);
   if (!/^[A-Z_]{1,63}$/.test(info?.reason)) return {};
   const { until, limit } = info.metadata ?? {};
-  return { reason: info.reason, ...(until > 0 && { until: new Date(until * 1000) }), ...(limit > 0 && { limit: Number(limit) }) };
+  const details: Details = { reason: info.reason };
+  if (until > 0) details.until = new Date(until * 1000);
+  if (limit > 0) details.limit = Number(limit);
+  return details;
 }

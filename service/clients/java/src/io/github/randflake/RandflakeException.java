@@ -14,7 +14,8 @@ public final class RandflakeException extends RuntimeException {
 
         /** Reads an error of the service. */
         Why(Json answer) {
-            this(answer.word("/code", "[a-z_]{1,30}", "unavailable"), answer.word("/details/debug/reason", "[A-Z_]{1,60}", ""),
+            this(answer.word("/code", "[a-z_]{1,30}", "unavailable"),
+                    answer.word("/details/debug/reason", "[A-Z_]{1,60}", ""),
                     answer.integer("/details/debug/metadata/until"), answer.integer("/details/debug/metadata/limit"));
         }
     }

@@ -1,5 +1,6 @@
 package io.github.randflake;
 
+import io.github.randflake.RandflakeException.Why;
 import java.io.ByteArrayOutputStream;
 import java.net.URI;
 import java.net.http.*;
@@ -73,7 +74,7 @@ public class Service { // not final, for tests alone
         long start = window * seconds;
         long end = start + seconds;
         if (start < Id.FIRST_SECOND || end > Id.LAST_SECOND + 1)
-            throw new RandflakeException(new RandflakeException.Why("out_of_range", "END_OF_LIFE"),
+            throw new RandflakeException(new Why("out_of_range", "END_OF_LIFE"),
                     "no ID can have the time " + start + ": set the clock");
         Map<String, Object> fields = Map.of("space", space, "window", window, "nodeCount", nodes, "label", LABEL);
         return call("LeaseService/Take", fields, answer -> {
@@ -95,7 +96,7 @@ public class Service { // not final, for tests alone
     <T> T call(String method, Map<String, Object> fields, Function<Json, T> read) {
         String bearer = token.get();
         if (bearer == null || !bearer.matches("[!-~]*"))
-            throw new RandflakeException(new RandflakeException.Why("invalid_argument", ""), "token: want visible ASCII");
+            throw new RandflakeException(new Why("invalid_argument", ""), "token: want visible ASCII");
         long end = System.nanoTime() + timeout.toNanos();
         int first = current;
         int replicas = addresses.size();
@@ -123,7 +124,7 @@ public class Service { // not final, for tests alone
         ByteArrayOutputStream received = new ByteArrayOutputStream(); // JSON that is cut after 4 MiB is refused below
         var response = http.sendAsync(request.build(), HttpResponse.BodyHandlers.ofByteArrayConsumer(
                 part -> part.filter(bytes -> received.size() < 4 << 20).ifPresent(received::writeBytes)));
-        var why = new RandflakeException.Why("unavailable", "");
+        Why why = new Why("unavailable", "");
         String message = "no answer";
         try {
             int status = response.get(share, TimeUnit.NANOSECONDS).statusCode();
@@ -131,7 +132,7 @@ public class Service { // not final, for tests alone
             Json answer = new Json(received.toString(StandardCharsets.UTF_8));
             if (status == 200) return read.apply(answer);
             message += ": " + answer.text("/message", "no message").replaceAll("\\s+", " ");
-            why = new RandflakeException.Why(answer);
+            why = new Why(answer);
         } catch (InterruptedException e) {
             throw RandflakeException.interrupted(e);
         } catch (ExecutionException | TimeoutException | IllegalArgumentException e) {
