@@ -13,7 +13,7 @@ import (
 )
 
 // NewCounters returns the counters of a space. Calls go to addresses in the same way as those of
-// [New]. The service creates a counter at its first use, as its configuration says. If the
+// [OpenLeases]. The service creates a counter at its first use, as its configuration says. If the
 // configuration names a period for the counter, the service's clock picks the period. Then numbers.Open
 // needs the same period and zone, and the configuration needs the check value of package numbers.
 //

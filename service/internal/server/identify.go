@@ -20,7 +20,7 @@ type call struct {
 	caller           // see audit.go; authorize adds the space
 	stranger  error  // why the sender is not known; nil if it is
 	setup     *setup // what was in force when the request came
-	procedure string // its path, or the name of a page
+	procedure string // such as randflake.v1.IDService/Mint, or the name of a page
 
 	// By authorize, or authorizePage:
 	found    *space.Space   // the space of the call; nil if there is none of that name, and for pages
@@ -107,7 +107,7 @@ func (s *Server) identify(r *http.Request) *call {
 	c := &call{
 		caller:    caller{address: r.RemoteAddr, request: requestID(r)},
 		setup:     s.setup.Load(),
-		procedure: cmp.Or(page, r.URL.Path),
+		procedure: cmp.Or(page, strings.TrimPrefix(r.URL.Path, "/")),
 	}
 	c.principal, c.stranger = c.setup.policy.Identify(r)
 	return c

@@ -10,6 +10,7 @@ import (
 	"connectrpc.com/connect"
 	"golang.org/x/sync/semaphore"
 
+	"github.com/randflake/randflake/service/client/wire"
 	"github.com/randflake/randflake/service/internal/config"
 )
 
@@ -126,8 +127,8 @@ func (s *Server) reserveRoom(ctx context.Context, c *call, asked uint32) (int, e
 	err := s.usage.reserve(ctx, c.principal, int64(count))
 	if errors.Is(err, context.DeadlineExceeded) {
 		return 0, coded(connect.CodeResourceExhausted,
-			"too many answers were not read yet: "+
-				"read them, ask for fewer IDs or numbers at a time, or try again")
+			"%w: too many answers were not read yet: "+
+				"read them, ask for fewer IDs or numbers at a time, or try again", wire.ErrBusy)
 	}
 	if err != nil {
 		return 0, err
