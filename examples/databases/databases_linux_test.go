@@ -92,9 +92,7 @@ func testColumn[T comparable](t *testing.T, db *sql.DB, kind, parameter string, 
 		for _, argument := range []any{got, some, null} {
 			var row int
 			err := db.QueryRow(fmt.Sprintf("SELECT n FROM %s WHERE n = %d AND id = %s", table, i, parameter), argument).Scan(&row)
-			if err != nil {
-				t.Errorf("a %T does not find %v in a %s: %v", argument, of(id), kind, err)
-			}
+			require.That(t, err == nil, "a %T does not find %v in a %s: %v", argument, of(id), kind, err)
 		}
 	}
 
@@ -458,9 +456,7 @@ func TestPGX(t *testing.T) {
 	items := []Item{{Name: "tea"}, {Name: "two cups"}, {Name: "a pot"}}
 	must(t, copyItems(ctx, conn, items))
 	got, err := itemsByID(ctx, conn, []randflake.ID{items[1].ID, items[1].ID ^ 1})
-	if err != nil || !slices.Equal(got, items[1:2]) {
-		t.Errorf("got %v, %v; want %v", got, err, items[1])
-	}
+	require.That(t, err == nil && slices.Equal(got, items[1:2]), "got %v, %v; want %v", got, err, items[1])
 
 	testMaskedInPGX(t, conn)
 	registerIDs(conn)

@@ -105,9 +105,7 @@ func TestLeaving(t *testing.T) {
 			}
 		}
 		for _, i := range []int{1, 3} {
-			if errs[i] != nil {
-				t.Errorf("%d: %v", i, errs[i])
-			}
+			require.That(t, errs[i] == nil, "%d: %v", i, errs[i])
 		}
 		wantEmpty(t, q)
 	})
@@ -116,9 +114,7 @@ func TestLeaving(t *testing.T) {
 // wantEmpty checks that no caller waits, and no timer.
 func wantEmpty(t *testing.T, q *Queue) {
 	t.Helper()
-	if !q.Empty() || q.timer != nil {
-		t.Errorf("the line is empty: %v; its timer: %v", q.Empty(), q.timer)
-	}
+	require.That(t, q.Empty() && q.timer == nil, "the line is empty: %v; its timer: %v", q.Empty(), q.timer)
 }
 
 // ends are functions that don't return.

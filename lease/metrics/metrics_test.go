@@ -58,9 +58,7 @@ func TestWithShared(t *testing.T) {
 		scrapes.Go(func() {
 			for range 100 {
 				labels := reporter.Metrics()[0].Labels
-				if len(labels) != 2 || labels["space"] != space {
-					t.Errorf("%s has %v", space, labels)
-				}
+				require.That(t, len(labels) == 2 && labels["space"] == space, "%s has %v", space, labels)
 			}
 		})
 	}

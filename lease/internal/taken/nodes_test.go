@@ -17,9 +17,7 @@ func TestNodes(t *testing.T) {
 	for i := range 20000 {
 		window := random.Int64N(100) + int64(i)/100 + random.Int64N(2)*random.Int64N(2)*1e6
 		next := n.At(window) + 1 + random.Uint32N(3)
-		if next < want[window] {
-			t.Fatalf("window %d went back from %d to %d", window, want[window], next)
-		}
+		require.Must(t, next >= want[window], "window %d went back from %d to %d", window, want[window], next)
 		want[window] = next
 		n.Put(window, next, MaxSteps, 0)
 		if n, err = Decode(n.Encode()); err != nil || len(n.Encode()) > 2000 {
