@@ -52,8 +52,7 @@ func oneOf(table string) string {
 		" WHERE variable_name = '@name')"
 }
 
-// objectionSQL returns an expression for what is wrong with settings, which is empty if all are safe. For
-// read_only alone it is
+// objectionSQL returns an expression for what is wrong with settings, or for "". For read_only alone it is
 //
 //	CONCAT_WS('; ', NULL,
 //		IF(CONCAT_WS('', @@read_only) IN ('0', 'OFF'), NULL,

@@ -119,12 +119,11 @@ func (once) NoRetry() bool { return true }
 
 // replicaTime returns how long to wait for replicas.
 func replicaTime(ctx context.Context) time.Duration {
-	const longest = 2 * time.Second
-	end, ok := ctx.Deadline()
-	if !ok {
-		return longest
+	limit := 2 * time.Second
+	if end, ok := ctx.Deadline(); ok {
+		limit = min(limit, time.Until(end)*3/4) // the rest is for the way back
 	}
-	return min(longest, time.Until(end)*3/4) // the rest is for the way back
+	return limit
 }
 
 // checkDurable returns why what the script did may be lost, or nil. copies is how many replicas had it
