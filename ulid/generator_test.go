@@ -109,9 +109,7 @@ func TestVersion7(t *testing.T) {
 	var ones, zeros [16]byte
 	last := ""
 	for range n / each {
-		if _, err := l.Take(ids, g.Fill); err != nil {
-			t.Fatal(err)
-		}
+		require.Done(t)(l.Take(ids, g.Fill))
 		for _, id := range ids {
 			text := FormatUUID(id)
 			if text <= last || Inspect(id).Time.UnixMilli() != ms {
@@ -253,17 +251,7 @@ func TestNoAllocation(t *testing.T) {
 	}
 }
 
-// An operation is one ID, in bulk too.
-
-func BenchmarkGenerate(b *testing.B) {
-	g := mustNew()
-	for b.Loop() {
-		if _, err := g.Generate(); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
+// BenchmarkFill: an operation is one ID. The module bench has Generate.
 func BenchmarkFill(b *testing.B) {
 	g := mustNew()
 	ids := make([]ID, 1024)
