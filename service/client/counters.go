@@ -47,12 +47,7 @@ func (c *counters) CreateCounter(context.Context, lease.Counter) error {
 
 // TakeNumbers returns lease.ErrClock if the service is in another period, as may be for a moment when
 // one ends. The numbers that it took there are lost, and package numbers tries again.
-func (c *counters) TakeNumbers(
-	ctx context.Context,
-	name string,
-	period lease.Period,
-	n int64,
-) (lease.Run, error) {
+func (c *counters) TakeNumbers(ctx context.Context, name string, period lease.Period, n int64) (lease.Run, error) {
 	got, err := call(ctx, &c.replicas, "take numbers", counterClient.Take, &api.CounterServiceTakeRequest{
 		Space:   c.space,
 		Counter: name,

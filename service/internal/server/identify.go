@@ -50,19 +50,18 @@ const strangerTime = 5 * time.Second // for strangers to send a body and read th
 func (s *Server) identified(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := s.identify(r)
-		places := s.usage.shareOf(c.principal).places // strangers share those of ""
-		if !places.TryAcquire(1) {
+		if !s.usage.takePlace(c.principal) {
 			s.turnAway(w, r, c)
 			return
 		}
-		defer places.Release(1)
+		defer s.usage.leavePlace(c.principal)
 		if c.isStranger() {
 			answer := http.NewResponseController(w)
 			end := time.Now().Add(strangerTime)
 			answer.SetReadDeadline(end)
 			answer.SetWriteDeadline(end)
 			// The answer is sent while the request still has its place, as this is deferred after
-			// Release, and before the deadline: after that nothing can be written.
+			// leavePlace, and before the deadline: after that nothing can be written.
 			defer answer.Flush()
 		}
 		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callKey{}, c)))
