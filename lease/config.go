@@ -61,6 +61,12 @@ func (c Config) limits() (Limits, error) {
 	return l, l.check()
 }
 
+// CheckLimits returns what Create would say of the limits, completed by their defaults.
+func (c Config) CheckLimits() error {
+	_, err := c.limits()
+	return err
+}
+
 const longestSpace = 40 // bytes of a name
 
 var spaceName = regexp.MustCompile(fmt.Sprintf(`^[a-z0-9._-]{1,%d}$`, longestSpace))

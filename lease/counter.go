@@ -8,7 +8,7 @@ import (
 )
 
 // A Counter is one number that only grows, taken in the same way as nodes. A counter may have
-// periods: then each later period begins at Start. Periods says which, such as "day in UTC", and is
+// periods: then each later period begins at Start. Periods says which, such as "day@UTC", and is
 // the Of of each [Period]; the field Period is the Key of the present one.
 //
 // The record of a counter that counts from 1 in each month, of which 41 numbers were taken in May
@@ -16,7 +16,7 @@ import (
 //
 //	{"format":1,"counter":{
 //		"next":42,                                                    the number that is taken next
-//		"start":1, "step":1, "last":9999, "periods":"month in UTC",   what it is, which never changes
+//		"start":1, "step":1, "last":9999, "periods":"month@UTC",      what it is, which never changes
 //		"period":"2027-05", "begin":1809129600,                       the period of next
 //		"term":"QZ5TW..."}}                                           the space's term: see below
 //
@@ -38,7 +38,7 @@ type Counter struct {
 	Start   int64  `json:"start"`             // the first number, of each period if there are any
 	Step    int64  `json:"step"`              // from one number to the next
 	Last    int64  `json:"last"`              // no number is larger
-	Periods string `json:"periods,omitempty"` // what they are, such as "day in UTC"; empty for none
+	Periods string `json:"periods,omitempty"` // what they are, such as "day@UTC"; empty for none
 	Series  string `json:"series,omitempty"`  // stands for what else must stay, such as a secret
 
 	Period string `json:"period,omitempty"` // of Next, such as 2026-11-22; empty before the first
@@ -80,7 +80,7 @@ type Run struct{ First, N, Step int64 }
 // A Period is a part of time in which the numbers of a counter begin at its start. The zero Period
 // is all of time, for a counter without periods.
 type Period struct {
-	Of    string    // what the counter's periods are, such as "day in UTC"
+	Of    string    // what the counter's periods are, such as "day@UTC"
 	Key   string    // the name of this one, such as 2026-11-22: at most 40 bytes
 	Begin time.Time // orders the periods; no number is taken more than MaxSkew before its period begins
 }

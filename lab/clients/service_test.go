@@ -103,7 +103,7 @@ type call struct {
 	request   struct {
 		Space, Counter, Label string
 		Window, Nodes, Count  int64
-		Form                  any
+		Format                any
 	}
 	lease randflake.Lease // that was granted
 	wrong string          // what the page does not allow
@@ -235,7 +235,7 @@ func (a *answerer) carryOut(ctx context.Context, c *call) (int, []byte) {
 			return refusal("permission_denied", "denied", map[string]any{"type": "google.rpc.ErrorInfo", "debug": info})
 		}
 		name, verb := "ids", "%s"
-		if q.Form == "FORM_NUMBER" || q.Form == 2.0 {
+		if q.Format == "FORMAT_NUMBER" || q.Format == 2.0 {
 			name, verb = "numbers", "%d"
 		}
 		return s.list(name, verb, q.Count, func() any {

@@ -58,7 +58,7 @@ func byConfig(kubeconfig string) (*access, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = kubeconfig
 	rules.MigrationRules = nil // they write files
-	names := strings.Join(rules.GetLoadingPrecedence(), ", ")
+	names := fmt.Sprintf("kubeconfig %q", rules.GetLoadingPrecedence())
 	files, err := rules.Load()
 	if err != nil {
 		return nil, fmt.Errorf("%s: want a kubeconfig file that can be read, outside of pods", names)
@@ -66,7 +66,7 @@ func byConfig(kubeconfig string) (*access, error) {
 	config, err := clientcmd.NewNonInteractiveClientConfig(*files, files.CurrentContext, nil, rules).ClientConfig()
 	switch {
 	case clientcmd.IsEmptyConfig(err), err == nil && !storeurl.IsServer(config.Host):
-		err = fmt.Errorf("current-context %q: want a kubeconfig file, outside of pods, "+
+		err = fmt.Errorf("current-context %q: want a file that is there, outside of pods, "+
 			"with a context that has a cluster with a server, as https://HOST:PORT",
 			files.CurrentContext)
 	case err != nil && strings.Contains(err.Error(), "proxy-url"): // with a password, maybe

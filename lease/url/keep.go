@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/smallfile"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/local"
 )
@@ -75,7 +76,7 @@ func FromEnvironment() (string, error) {
 	if err != nil || file == "" {
 		return name, err
 	}
-	text, err := os.ReadFile(file)
+	text, err := smallfile.Read(file)
 	name = strings.TrimSpace(string(text))
 	if err == nil && name == "" {
 		err = errors.New("it is empty")

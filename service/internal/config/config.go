@@ -10,7 +10,7 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
-	"os"
+	"math"
 	"regexp"
 	"strings"
 	"time"
@@ -19,6 +19,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/randflake/randflake/counter/numbers"
+	"github.com/randflake/randflake/internal/smallfile"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/snowflake"
 )
@@ -29,16 +30,15 @@ type Config struct {
 	Probes    string `yaml:"probes"`    // address and port for /healthz and /readyz alone
 	TLS       *TLS   `yaml:"tls"`       // without it, plain HTTP
 	Plaintext bool   `yaml:"plaintext"` // others may come without TLS, as through a proxy that has it
-	LogLevel  string `yaml:"logLevel"`  // debug, info, warn or error; default info
-	Audit     string `yaml:"audit"`     // file that lines are appended to; default standard error
-	AuditMint bool   `yaml:"auditMint"` // a line for each call that makes IDs, too
+	Log       Log    `yaml:"log"`
+	Audit     Audit  `yaml:"audit"`
 
 	Spaces     []Space     `yaml:"spaces"`
 	Issuers    []Issuer    `yaml:"issuers"`
 	Principals []Principal `yaml:"principals"`
 	Rules      []Rule      `yaml:"rules"`
 
-	Level slog.Level `yaml:"-"` // what LogLevel says
+	Level slog.Level `yaml:"-"` // what Log says
 }
 
 // Guarded reports whether calls are checked. Without principals, everything is allowed, but from
@@ -50,6 +50,17 @@ type TLS struct {
 	Certificate string `yaml:"certificate"`
 	Key         string `yaml:"key"`
 	ClientCA    string `yaml:"clientCA"` // of authorities; without it, no client has a certificate
+}
+
+// A Log is what the process says of itself, on standard error.
+type Log struct {
+	Level string `yaml:"level"` // debug, info, warn or error; default info
+}
+
+// An Audit is the log of what principals did.
+type Audit struct {
+	File string `yaml:"file"` // that lines are appended to; default standard error
+	Mint bool   `yaml:"mint"` // a line for each call that makes IDs, too
 }
 
 // A Space has IDs, counters, or both.
@@ -82,7 +93,7 @@ func (s Space) Location() (string, error) {
 	if s.StoreFile == "" {
 		return s.Store, nil
 	}
-	text, err := os.ReadFile(s.StoreFile)
+	text, err := smallfile.Read(s.StoreFile)
 	var pathErr *fs.PathError
 	if errors.As(err, &pathErr) {
 		err = pathErr.Err // without the name: by mistake it may be the URL itself, with a password
@@ -116,16 +127,23 @@ type Counter struct {
 	// names.
 	Name string `yaml:"name"`
 
-	Start int64 `yaml:"start"` // default 1
+	Start int64 `yaml:"start"` // default 1, as UnmarshalYAML sets it
 	Step  int64 `yaml:"step"`  // default 1
 	Last  int64 `yaml:"last"`  // default the largest int64
 
-	// Periods is day, week, month, quarter, year, or fiscal year from April on. With each period the
+	// Periods is day, week, month, quarter, year, or fiscal-year-04. With each period the
 	// counter begins at Start again.
 	Periods string `yaml:"periods"`
 
 	Zone   string `yaml:"zone"`   // in which periods begin, such as Europe/Berlin; default UTC
 	Series string `yaml:"series"` // of package numbers that has the counter: its errors say what that is
+}
+
+// UnmarshalYAML sets the defaults first, so that a 0 in the file is one.
+func (c *Counter) UnmarshalYAML(unmarshal func(any) error) error {
+	type bare Counter // without this method
+	*c = Counter{Start: 1, Step: 1, Last: math.MaxInt64}
+	return unmarshal((*bare)(c))
 }
 
 // PeriodAt returns the period of the counter that contains t, or the zero Period if the counter has
@@ -218,7 +236,7 @@ var quoted = regexp.MustCompile("[`'].*[`']")
 
 // Read reads a file.
 func Read(file string) (*Config, error) {
-	data, err := os.ReadFile(file)
+	data, err := smallfile.Read(file)
 	if err != nil {
 		return nil, fmt.Errorf("config: %w", err)
 	}

@@ -1,7 +1,10 @@
 package server
 
 import (
+	"cmp"
 	"context"
+	"fmt"
+	"strconv"
 	"time"
 
 	"connectrpc.com/connect"
@@ -24,15 +27,15 @@ func (s idService) Mint(ctx context.Context, r *api.MintRequest) (*api.MintRespo
 			"the service makes no IDs of space %s: generators that have its secret lease nodes and make them",
 			c.found.Name)
 	}
-	if _, known := api.Form_name[int32(r.Form)]; !known {
-		return nil, coded(connect.CodeInvalidArgument, "form %d: want FORM_TEXT or FORM_NUMBER", r.Form)
+	if _, known := api.Format_name[int32(r.Format)]; !known {
+		return nil, coded(connect.CodeInvalidArgument, "format %d: want FORMAT_TEXT or FORMAT_NUMBER", r.Format)
 	}
 	n, err := s.reserveRoom(ctx, c, r.Count)
 	if err != nil {
 		return nil, err
 	}
 	answer := &api.MintResponse{}
-	if r.Form == api.Form_FORM_NUMBER {
+	if r.Format == api.Format_FORMAT_NUMBER {
 		answer.Numbers, err = c.state.Minter.Numbers(ctx, n)
 	} else {
 		answer.Ids, err = c.state.Minter.Texts(ctx, n)
@@ -40,7 +43,7 @@ func (s idService) Mint(ctx context.Context, r *api.MintRequest) (*api.MintRespo
 	if err != nil {
 		return nil, err
 	}
-	if c.setup.config.AuditMint {
+	if c.setup.config.Audit.Mint {
 		s.audit.add("mint", c.caller, minted(answer)...)
 	}
 	return answer, nil
@@ -55,7 +58,7 @@ func minted(m *api.MintResponse) []any {
 }
 
 func span[ID any](ids []ID) []any {
-	return []any{"count", len(ids), "first", ids[0], "last", ids[len(ids)-1]}
+	return []any{"count", len(ids), "first", fmt.Sprint(ids[0]), "last", fmt.Sprint(ids[len(ids)-1])}
 }
 
 // clockLead is how far the time of a plausible ID may be ahead of this clock.
@@ -73,11 +76,7 @@ func (s idService) Inspect(ctx context.Context, r *api.InspectRequest) (*api.Ins
 			"the ID is of the year %d: want one that was made by now", made.Year())
 	}
 	answer.Plausible = !made.After(time.Now().Add(clockLead))
-	var id any = r.GetNumber()
-	if text := r.GetText(); text != "" {
-		id = text
-	}
-	s.audit.add("inspect", c.caller, "id", id)
+	s.audit.add("inspect", c.caller, "id", cmp.Or(r.GetText(), strconv.FormatInt(r.GetNumber(), 10)))
 	return answer, nil
 }
 

@@ -143,8 +143,8 @@ func (s *Server) load(c *config.Config, old *setup) (*setup, error) {
 		next.counters[want.Name] = counters
 		next.quotas[want.Name] = want.Quota
 	}
-	if c.Audit != "" {
-		next.audit, err = openAudit(c.Audit) // last, as it stays open if a later step fails
+	if c.Audit.File != "" {
+		next.audit, err = openAudit(c.Audit.File) // last, as it stays open if a later step fails
 		if err != nil {
 			return nil, err
 		}

@@ -14,6 +14,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -59,7 +60,12 @@ func (t *tool) run(ctx context.Context, args []string) int {
 	t.args = args
 	root := t.root()
 	root.SetArgs(withNegatives(root, args))
+	var help bytes.Buffer // and completions: cobra drops the errors of writing them
+	root.SetOut(&help)
 	err := root.ExecuteContext(ctx)
+	if err == nil {
+		err = t.print("%s", &help)
+	}
 	if err == nil || errors.Is(err, errUnread) {
 		return exitOK
 	}

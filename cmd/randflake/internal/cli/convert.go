@@ -11,14 +11,14 @@ import (
 )
 
 // writtenForms are the words of --to.
-var writtenForms = []string{formText, formInt, "unsigned", formHex}
+var writtenForms = []string{formText, formNumber, "unsigned", formHex}
 
 func (t *tool) convertCommand() *cobra.Command {
 	var to string
 	p := parser{from: formAuto}
 	cmd := &cobra.Command{
 		Use:   "convert [ID]...",
-		Short: "convert IDs to another form",
+		Short: "convert IDs to another format",
 		RunE: func(_ *cobra.Command, ids []string) error {
 			if to == "" && isTerminal(t.stdout) {
 				if err := t.print(convertRow, "TEXT", "SIGNED", "UNSIGNED", "HEX"); err != nil {
@@ -35,7 +35,7 @@ func (t *tool) convertCommand() *cobra.Command {
 		},
 	}
 	fromFlag(cmd, &p.from)
-	choiceFlag(cmd, &to, "to", "", "FORM", "text, int, which is signed, unsigned, hex (default all)",
+	choiceFlag(cmd, &to, "to", "", "FORMAT", "text, number, which is signed, unsigned, hex (default all)",
 		writtenForms...)
 	return cmd
 }

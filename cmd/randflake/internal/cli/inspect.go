@@ -172,7 +172,7 @@ func (i *inspector) readRandflake(p parsed) reading {
 	r := readRandflake(i.cipher, p.id)
 	r.prefix = p.prefix
 	if p.form == formGosuda {
-		r.note = textField("form", formGosuda)
+		r.note = textField("format", formGosuda)
 	}
 	return r
 }

@@ -21,7 +21,7 @@ public final class Minter extends Latest {
         long asked = service.nanos.getAsLong();
         while (true) {
             try {
-                Map<String, Object> fields = Map.of("space", service.space, "count", batch, "form", "FORM_NUMBER");
+                Map<String, Object> fields = Map.of("space", service.space, "count", batch, "format", "FORMAT_NUMBER");
                 long[] ids = service.numbers("IDService/Mint", batch, fields);
                 synchronized (lock) {
                     for (long id : ids) buffer.add(new long[] {id, asked});

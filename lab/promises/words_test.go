@@ -1,0 +1,86 @@
+package promises
+
+import (
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/randflake/randflake/counter/numbers"
+)
+
+// words are those among which flags, keys and parameters choose, one in each line, so that a new one only adds.
+func words(t *testing.T) (lines []string) {
+	add := func(where string, all ...string) {
+		for _, word := range all {
+			lines = append(lines, where+" "+word+": word")
+		}
+	}
+	flag := regexp.MustCompile(`^randflake (.*) --([a-z-]+): [A-Z]`)
+	for _, line := range flagsOfTree(t, tool(t), nil) {
+		found := flag.FindStringSubmatch(line)
+		if found == nil {
+			continue
+		}
+		asked := append([]string{"__complete"}, strings.Fields(found[1])...)
+		answer := must(t, tool(t), append(asked, "--"+found[2], "")...)
+		completions, _, areWords := strings.Cut(answer, ":4\n") // and no files
+		if areWords {
+			add("randflake "+found[1]+" --"+found[2], strings.Fields(completions)...)
+		}
+	}
+	quoted := regexp.MustCompile(`"(\w+)"`)
+	for _, c := range []struct{ where, file, form string }{
+		{"randflake counter list, state", "cmd/randflake/internal/cli/counter.go", `state[A-Z]\w+ += ("\w+")`},
+		{"randflaked.yaml, log.level", "service/internal/config/check.go", `want (debug, info, warn or error)`},
+		{"randflaked.yaml, spaces[].kind", "service/internal/config/config.go", `Kinds = \[\]string\{(.*)\}`},
+		{"randflaked.yaml, rules[].verbs", "service/internal/config/config.go", `Verbs = \[\]string\{(.*)\}`},
+		{"redis, settings", "lease/redis/url.go", `TakeWord\(query, "settings", ("\w+")\)`},
+		{"mariadb, pages", "lease/mariadb/url.go", `TakeWord\(query, "pages", ("\w+")\)`},
+	} {
+		for _, found := range regexp.MustCompile(c.form).FindAllStringSubmatch(string(source(t, c.file)), -1) {
+			for _, word := range quoted.FindAllStringSubmatch(found[1], -1) {
+				add(c.where, word[1])
+			}
+		}
+	}
+	for periods := numbers.Year; periods <= numbers.FiscalYear(time.December); periods++ {
+		if _, err := numbers.ParsePeriods(periods.String()); err == nil {
+			add("randflaked.yaml, spaces[].counters[].periods", periods.String())
+		}
+	}
+	return lines
+}
+
+// names are those by which others find what this project makes: packages, files, paths in the image and the chart, alerts,
+// and spans of OpenTelemetry, whose instruments have the names of metrics.
+func names(t *testing.T) (lines []string) {
+	for _, c := range []struct{ what, file, form string }{
+		{"package of Python", "service/clients/python/pyproject.toml", `(?m)^name = "(.*)"`},
+		{"package of npm", "service/clients/typescript/package.json", `(?m)^  "name": "(.*)"`},
+		{"group of Maven", "service/clients/java/pom.xml", `(?m)^  <groupId>(.*)</groupId>`},
+		{"artifact of Maven", "service/clients/java/pom.xml", `(?m)^  <artifactId>(.*)</artifactId>`},
+		{"module of Java", "service/clients/java/src/module-info.java", `module ([\w.]+)`},
+		{"chart", "service/deploy/chart/Chart.yaml", `(?m)^name: (.*)`},
+		{"chart, path", "service/deploy/chart/templates/deployment.yaml", `mountPath: (\S+)`},
+		{"image", "service/deploy/Dockerfile", `(?m)^((?:USER|EXPOSE|ENTRYPOINT|CMD) .*)`},
+		{"image, path", "service/deploy/Dockerfile", `(?m)(/var/lib/\w+)$`},
+		{"alert", "service/deploy/chart/alerts.yaml", `- alert: (\w+)`},
+		{"OpenTelemetry", "lease/metrics/telemetry/telemetry.go", `(?:scope = |, )"([\w./]*randflake[\w./]*)"`},
+	} {
+		for _, found := range regexp.MustCompile(c.form).FindAllStringSubmatch(string(source(t, c.file)), -1) {
+			lines = append(lines, fmt.Sprintf("%s %s: name", c.what, found[1]))
+		}
+	}
+	made := regexp.MustCompile(`made a new secret(?: and a store)? in \S*?((?:randflake/)?\w+(?:/[\w.]+)?):?\n?\b`)
+	dir := filepath.Join(t.TempDir(), "DIR")
+	for _, args := range []string{"new", "store init --never-used " + dir, "store init --never-used " + dir + "?space=b"} {
+		out := must(t, tool(t), strings.Fields(args)...)
+		found := made.FindStringSubmatch(out)
+		lines = append(lines, fmt.Sprintf("secret, %s: %s", strings.Join(slices.DeleteFunc(strings.Fields(args), filepath.IsAbs), " "), found[1]))
+	}
+	return lines
+}
