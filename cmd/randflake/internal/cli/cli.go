@@ -63,7 +63,7 @@ func (t *tool) run(ctx context.Context, args []string) int {
 	var help bytes.Buffer // and completions: cobra drops the errors of writing them
 	root.SetOut(&help)
 	err := root.ExecuteContext(ctx)
-	if err == nil {
+	if err == nil && help.Len() > 0 {
 		err = t.print("%s", &help)
 	}
 	if err == nil || errors.Is(err, errUnread) {

@@ -43,7 +43,7 @@ func (t *tool) convertCommand() *cobra.Command {
 // convertRow has a column for each of writtenForms.
 const convertRow = "%-13v  %-20v  %-20v  %v\n"
 
-// appendConverted appends an ID in another form, or in all. Its text has the prefix that it had.
+// appendConverted appends an ID in another format, or in all. Its text has the prefix that it had.
 func (r parsed) appendConverted(b []byte, to string) ([]byte, error) {
 	switch {
 	case r.err != nil:

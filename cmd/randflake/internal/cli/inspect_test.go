@@ -555,7 +555,7 @@ func TestPublishedIDs(t *testing.T) {
 		{"1EC9414C-232A-6B00-B3C8-9F6BDECED846", "2022-02-22T19:22:22.000Z  version      6\n"},
 		{"017F22E2-79B0-7CC3-98C4-DC0C0C07398F", "2022-02-22T19:22:22.000Z  version      7\n"},
 		{"0186c1b2-52d1-4320-9bac-f847db4148a8", "uuid                    no time  version      4\n"},
-		{"0186c1b2-52d1-4320-9bac-f847db4148a8", "2023-03-08T14:48:54.737Z  entropy 43209bacf847db4148a8  form   uuid\n"},
+		{"0186c1b2-52d1-4320-9bac-f847db4148a8", "2023-03-08T14:48:54.737Z  entropy 43209bacf847db4148a8  format   uuid\n"},
 		{"919108f7-52d1-4320-9bac-f847db4148a8", "no time  version      4\n\n"},
 		{"2489E9AD-2EE2-8E00-8EC9-32D5F69181C0", "no time  version      8\n\n"},
 		{"5df41881-3aed-3515-88a7-2f4a814cf09e", "no time  version      3\n\n"},
@@ -570,7 +570,7 @@ func TestPublishedIDs(t *testing.T) {
 		{"00000000-0000-0000-c000-000000000046",
 			"\n00000000-0000-0000-c000-000000000046  uuid                    no time\n"}, // of COM, which has no version
 		{"00020813-0000-0000-C000-000000000046",
-			"  ulid                    1970-04-11T23:43:17.504Z  entropy 0000c000000000000046  form   uuid\n\n"},
+			"  ulid                    1970-04-11T23:43:17.504Z  entropy 0000c000000000000046  format   uuid\n\n"},
 		{"--json user_01h2xcejqtf2nbrexx3vqjhp41",
 			`{"kind":"uuid","id":"0188bac7-4afa-78aa-bc3b-bd1eef28d881","prefix":"user","time":"2023-06-14T16:40:03.066Z","fields":{"version":7},"plausible":true}`},
 
