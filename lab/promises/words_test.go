@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -20,30 +19,30 @@ func words(t *testing.T) (lines []string) {
 		}
 	}
 	flag := regexp.MustCompile(`^randflake (.*) --([a-z-]+): [A-Z]`)
-	for _, line := range flagsOfTree(t, tool(t), nil) {
-		found := flag.FindStringSubmatch(line)
+	word := regexp.MustCompile(`[a-z0-9]+`)
+	line := regexp.MustCompile(`(?m)^[a-z0-9]+$`)
+	for _, described := range flagsOfTree(t, tool(t), nil) {
+		found := flag.FindStringSubmatch(described)
 		if found == nil {
 			continue
 		}
 		asked := append([]string{"__complete"}, strings.Fields(found[1])...)
 		answer := must(t, tool(t), append(asked, "--"+found[2], "")...)
-		completions, _, areWords := strings.Cut(answer, ":4\n") // and no files
-		if areWords {
-			add("randflake "+found[1]+" --"+found[2], strings.Fields(completions)...)
+		if strings.Contains(answer, "ShellCompDirectiveNoFileComp") {
+			add("randflake "+found[1]+" --"+found[2], line.FindAllString(answer, -1)...)
 		}
 	}
-	quoted := regexp.MustCompile(`"(\w+)"`)
 	for _, c := range []struct{ where, file, form string }{
 		{"randflake counter list, state", "cmd/randflake/internal/cli/counter.go", `state[A-Z]\w+ += ("\w+")`},
-		{"randflaked.yaml, log.level", "service/internal/config/check.go", `want (debug, info, warn or error)`},
+		{"randflaked.yaml, log.level", "service/internal/config/check.go", `want (debug, info, warn) or (error)`},
 		{"randflaked.yaml, spaces[].kind", "service/internal/config/config.go", `Kinds = \[\]string\{(.*)\}`},
 		{"randflaked.yaml, rules[].verbs", "service/internal/config/config.go", `Verbs = \[\]string\{(.*)\}`},
 		{"redis, settings", "lease/redis/url.go", `TakeWord\(query, "settings", ("\w+")\)`},
 		{"mariadb, pages", "lease/mariadb/url.go", `TakeWord\(query, "pages", ("\w+")\)`},
 	} {
 		for _, found := range regexp.MustCompile(c.form).FindAllStringSubmatch(string(source(t, c.file)), -1) {
-			for _, word := range quoted.FindAllStringSubmatch(found[1], -1) {
-				add(c.where, word[1])
+			for _, group := range found[1:] {
+				add(c.where, word.FindAllString(group, -1)...)
 			}
 		}
 	}
@@ -65,7 +64,7 @@ func names(t *testing.T) (lines []string) {
 		{"artifact of Maven", "service/clients/java/pom.xml", `(?m)^  <artifactId>(.*)</artifactId>`},
 		{"module of Java", "service/clients/java/src/module-info.java", `module ([\w.]+)`},
 		{"chart", "service/deploy/chart/Chart.yaml", `(?m)^name: (.*)`},
-		{"chart, path", "service/deploy/chart/templates/deployment.yaml", `mountPath: (\S+)`},
+		{"chart, path", "service/deploy/chart/templates/deployment.yaml", `mountPath: (.*)`},
 		{"image", "service/deploy/Dockerfile", `(?m)^((?:USER|EXPOSE|ENTRYPOINT|CMD) .*)`},
 		{"image, path", "service/deploy/Dockerfile", `(?m)(/var/lib/\w+)$`},
 		{"alert", "service/deploy/chart/alerts.yaml", `- alert: (\w+)`},
@@ -75,12 +74,12 @@ func names(t *testing.T) (lines []string) {
 			lines = append(lines, fmt.Sprintf("%s %s: name", c.what, found[1]))
 		}
 	}
-	made := regexp.MustCompile(`made a new secret(?: and a store)? in \S*?((?:randflake/)?\w+(?:/[\w.]+)?):?\n?\b`)
+	made := regexp.MustCompile(`made a new secret (?:and a store )?in \S*/(\w+/[\w.]+)`)
 	dir := filepath.Join(t.TempDir(), "DIR")
 	for _, args := range []string{"new", "store init --never-used " + dir, "store init --never-used " + dir + "?space=b"} {
 		out := must(t, tool(t), strings.Fields(args)...)
 		found := made.FindStringSubmatch(out)
-		lines = append(lines, fmt.Sprintf("secret, %s: %s", strings.Join(slices.DeleteFunc(strings.Fields(args), filepath.IsAbs), " "), found[1]))
+		lines = append(lines, fmt.Sprintf("secret, %s: %s", strings.ReplaceAll(args, dir, "DIR"), found[1]))
 	}
 	return lines
 }

@@ -127,7 +127,7 @@ type Counter struct {
 	// names.
 	Name string `yaml:"name"`
 
-	Start int64 `yaml:"start"` // default 1, as UnmarshalYAML sets it
+	Start int64 `yaml:"start"` // default 1
 	Step  int64 `yaml:"step"`  // default 1
 	Last  int64 `yaml:"last"`  // default the largest int64
 
