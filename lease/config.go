@@ -16,12 +16,10 @@ type Config struct {
 	Clock  func() time.Time // the process's; nil for the system's
 	Limits Limits           // for Create: a zero value stands for the default
 
-	// Check is for Create: the check value of the secret of the IDs. Other secrets are refused.
-	// Zero for none.
+	// Check is for Create: the check value of the IDs' secret, or zero for none. Other secrets are refused.
 	Check [8]byte
 
-	// Trust is for Create and Move: it makes the promise of [Space.SetTrust] for the store of the
-	// new space.
+	// Trust is for Create and Move: it makes the promise of [Space.SetTrust] for the new space's store.
 	Trust bool
 
 	// NoReserve makes a space without a reserve, where Limits would have one by default.

@@ -19,8 +19,7 @@ import (
 	"github.com/randflake/randflake/lease/url"
 )
 
-// A checker collects what is wrong with a file. Each of its methods checks a value at a path, such
-// as spaces[0].name.
+// A checker collects what is wrong with a file. Each of its methods checks a value at a path, such as spaces[0].name.
 type checker struct {
 	file     string
 	problems []error

@@ -1,6 +1,5 @@
-// Package config reads randflaked's configuration, strictly: what it does not know, and what can't
-// work, is an error that says where, and what to do. config.go has what a file may say, check.go
-// what must be right about it.
+// Package config reads randflaked's configuration, strictly: what it does not know, and what can't work, is an error
+// that says where, and what to do. config.go has what a file may say, check.go what must be right about it.
 package config
 
 import (
@@ -41,8 +40,7 @@ type Config struct {
 	Level slog.Level `yaml:"-"` // what Log says
 }
 
-// Guarded reports whether calls are checked. Without principals, everything is allowed, but from
-// this machine alone.
+// Guarded reports whether calls are checked. Without principals, everything is allowed, but from this machine alone.
 func (c *Config) Guarded() bool { return len(c.Principals) > 0 }
 
 // TLS names files in PEM.
@@ -123,8 +121,7 @@ type Quota struct {
 
 // A Counter is made at its first use. What it is must never change.
 type Counter struct {
-	// Name is a counter's, or a pattern: orders/* for all names that begin so, or * for all other
-	// names.
+	// Name is a counter's, or a pattern: orders/* for all names that begin so, or * for all other names.
 	Name string `yaml:"name"`
 
 	Start int64 `yaml:"start"` // default 1
@@ -146,8 +143,7 @@ func (c *Counter) UnmarshalYAML(unmarshal func(any) error) error {
 	return unmarshal((*bare)(c))
 }
 
-// PeriodAt returns the period of the counter that contains t, or the zero Period if the counter has
-// no periods.
+// PeriodAt returns the period of the counter that contains t, or the zero Period if the counter has no periods.
 func (c Counter) PeriodAt(t time.Time) (lease.Period, error) {
 	if c.Periods == "" {
 		return lease.Period{}, nil
@@ -188,8 +184,7 @@ type Issuer struct {
 	TokenFile string `yaml:"tokenFile"` // file of a token to show there
 }
 
-// A Principal is who calls. It shows who it is by a certificate, a token, or a token of a service
-// account.
+// A Principal is who calls. It shows who it is by a certificate, a token, or a token of a service account.
 type Principal struct {
 	Name           string          `yaml:"name"`
 	Certificates   Certificates    `yaml:"certificates"`
@@ -211,15 +206,13 @@ const (
 	Anyone = "anyone"     // everybody, without principals
 )
 
-// A ServiceAccount is the subject of an issuer's tokens, such as
-// system:serviceaccount:shop:billing.
+// A ServiceAccount is the subject of an issuer's tokens, such as system:serviceaccount:shop:billing.
 type ServiceAccount struct {
 	Issuer  string `yaml:"issuer"`
 	Subject string `yaml:"subject"`
 }
 
-// A Rule lets principals do things in spaces. An asterisk alone stands for all principals, or all
-// spaces.
+// A Rule lets principals do things in spaces. An asterisk alone stands for all principals, or all spaces.
 type Rule struct {
 	Principals []string `yaml:"principals"`
 	Spaces     []string `yaml:"spaces"`
@@ -230,8 +223,7 @@ type Rule struct {
 // Verbs are what rules may allow.
 var Verbs = []string{"lease", "list", "mint", "inspect", "count", "set", "observe"}
 
-// quoted is how errors of package yaml show values and anchors. These may be secret, and have
-// quotes in them.
+// quoted is how errors of package yaml show values and anchors. These may be secret, and have quotes in them.
 var quoted = regexp.MustCompile("[`'].*[`']")
 
 // Read reads a file.
@@ -261,8 +253,7 @@ func Parse(file string, data []byte) (*Config, error) {
 	return c, c.Check(file)
 }
 
-// Check sets c.Level, and returns all that is wrong with the configuration. file is its name, for
-// errors.
+// Check sets c.Level, and returns all that is wrong with the configuration. file is its name, for errors.
 func (c *Config) Check(file string) error {
 	k := checker{file: file}
 	k.check(c)

@@ -3,7 +3,6 @@ package server
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"strconv"
 	"time"
 
@@ -44,21 +43,13 @@ func (s idService) Mint(ctx context.Context, r *api.MintRequest) (*api.MintRespo
 		return nil, err
 	}
 	if c.setup.config.Audit.Mint {
-		s.audit.add("mint", c.caller, minted(answer)...)
+		ids := answer.Ids
+		for _, number := range answer.Numbers {
+			ids = append(ids, strconv.FormatInt(number, 10))
+		}
+		s.audit.add("mint", c.caller, "count", len(ids), "first", ids[0], "last", ids[len(ids)-1])
 	}
 	return answer, nil
-}
-
-// minted returns what the audit log says of new IDs.
-func minted(m *api.MintResponse) []any {
-	if len(m.Numbers) > 0 {
-		return span(m.Numbers)
-	}
-	return span(m.Ids)
-}
-
-func span[ID any](ids []ID) []any {
-	return []any{"count", len(ids), "first", fmt.Sprint(ids[0]), "last", fmt.Sprint(ids[len(ids)-1])}
 }
 
 // clockLead is how far the time of a plausible ID may be ahead of this clock.

@@ -82,9 +82,8 @@ func (t *tool) run(ctx context.Context, args []string) int {
 	return exitFailed
 }
 
-// withNegatives turns negative numbers, which are IDs and not flags, into operands: it adds a space
-// before the minus sign, as white space around an operand is ignored. A number that is the value of
-// a flag stays as it is.
+// withNegatives turns negative numbers, which are IDs and not flags, into operands: it adds a space before the minus
+// sign, as white space around an operand is ignored. A number that is the value of a flag stays as it is.
 func withNegatives(root *cobra.Command, args []string) []string {
 	cmd, _, _ := root.Find(args) // a command in any case
 	marked := slices.Clone(args)

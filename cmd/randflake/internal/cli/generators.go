@@ -50,8 +50,7 @@ func (r *newRequest) mintSnowflakes(ctx context.Context, f format[snowflake.ID])
 	return mintLeased(ctx, r, f, 1, 1, keep)
 }
 
-// checkLifetime returns an error if a layout has ended, and prints a note if it ends within five
-// years.
+// checkLifetime returns an error if a layout has ended, and prints a note if it ends within five years.
 func (t *tool) checkLifetime(layout *snowflake.Layout, now time.Time) error {
 	end := layout.Expires()
 	switch {
