@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"connectrpc.com/connect"
+
 	"github.com/randflake/randflake/counter/numbers"
 )
 
@@ -45,6 +47,10 @@ func words(t *testing.T) (lines []string) {
 				add(c.where, word.FindAllString(group, -1)...)
 			}
 		}
+	}
+	add("metrics, label code", "ok")
+	for code := connect.CodeCanceled; code <= connect.CodeUnauthenticated; code++ {
+		add("metrics, label code", code.String())
 	}
 	for periods := numbers.Year; periods <= numbers.FiscalYear(time.December); periods++ {
 		if _, err := numbers.ParsePeriods(periods.String()); err == nil {
