@@ -16,10 +16,12 @@ type Config struct {
 	Clock  func() time.Time // the process's; nil for the system's
 	Limits Limits           // for Create: a zero value stands for the default
 
-	// Check is for Create: the check value of the IDs' secret, or zero for none. Other secrets are refused.
+	// Check is for Create: the check value of the secret of the IDs. Other secrets are refused.
+	// Zero for none.
 	Check [8]byte
 
-	// Trust is for Create and Move: it makes the promise of [Space.SetTrust] for the new space's store.
+	// Trust is for Create and Move: it makes the promise of [Space.SetTrust] for the store of the
+	// new space.
 	Trust bool
 
 	// NoReserve makes a space without a reserve, where Limits would have one by default.
@@ -33,6 +35,12 @@ type Config struct {
 	// Otherwise no lease begins until all leases of an earlier space have ended. Create needs the
 	// limits of that space to know when.
 	NeverUsed bool
+}
+
+// CheckLimits returns what Create would say of the limits, completed by their defaults.
+func (c Config) CheckLimits() error {
+	_, err := c.limits()
+	return err
 }
 
 // defaultReserve is that of a space with more nodes than the slices have together.
@@ -57,12 +65,6 @@ func (c Config) limits() (Limits, error) {
 		l.Reserve = defaultReserve
 	}
 	return l, l.check()
-}
-
-// CheckLimits returns what Create would say of the limits, completed by their defaults.
-func (c Config) CheckLimits() error {
-	_, err := c.limits()
-	return err
 }
 
 const longestSpace = 40 // bytes of a name

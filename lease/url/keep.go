@@ -116,6 +116,5 @@ func secretInEnvironment() (secret randflake.Secret, err error) {
 	return secret, nil
 }
 
-// Close closes the generator and ends the keeper, as [lease.Keeper.Close] does, and closes the
-// space.
+// Close closes the generator and ends the keeper, as [lease.Keeper.Close] does, and closes the space.
 func (k *Keeper) Close() error { return errors.Join(k.Keeper.Close(), k.space.Close()) }

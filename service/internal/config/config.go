@@ -138,9 +138,9 @@ type Counter struct {
 
 // UnmarshalYAML sets the defaults first, so that a 0 in the file is one.
 func (c *Counter) UnmarshalYAML(unmarshal func(any) error) error {
-	type bare Counter // without this method
+	type counter Counter // without this method
 	*c = Counter{Start: 1, Step: 1, Last: math.MaxInt64}
-	return unmarshal((*bare)(c))
+	return unmarshal((*counter)(c))
 }
 
 // PeriodAt returns the period of the counter that contains t, or the zero Period if the counter has no periods.
