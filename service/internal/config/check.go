@@ -108,7 +108,9 @@ func (k *checker) space(path string, s Space) {
 	if err == nil && location != "" { // a storeFile may be on another machine
 		at, name, err := url.Parse(location)
 		k.must(err == nil, path+".store", "%v", err)
-		k.define(path+".store", "store", fmt.Sprintf("%s %s", at.URL+filepath.Clean(at.Dir), cmp.Or(name, "default")))
+		if err == nil {
+			k.define(path+".store", "store", at.URL+filepath.Clean(at.Dir)+" "+cmp.Or(name, "default"))
+		}
 	}
 	k.must(s.SecretFile == "" || s.Kind == "randflake", path+".secretFile",
 		"%s IDs have no secret: leave it out", s.Kind)
