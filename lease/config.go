@@ -38,6 +38,12 @@ type Config struct {
 	NeverUsed bool
 }
 
+// CheckLimits returns what Create would say of the limits, completed by their defaults.
+func (c Config) CheckLimits() error {
+	_, err := c.limits()
+	return err
+}
+
 // defaultReserve is that of a space with more nodes than the slices have together.
 const defaultReserve = 1024
 

@@ -224,24 +224,24 @@ func TestNewPeriod(t *testing.T) {
 
 // TestMatch: each thing that never changes makes another counter, and the error has both.
 func TestMatch(t *testing.T) {
-	is := Counter{Name: "orders", Start: 1, Step: 2, Last: 9, Periods: "day in UTC", Series: "aa", Next: 5, Period: "2026-11-27"}
-	same := Counter{Start: 1, Step: 2, Last: 9, Periods: "day in UTC", Series: "aa", Next: 7, Term: "x"}
+	is := Counter{Name: "orders", Start: 1, Step: 2, Last: 9, Periods: "day@UTC", Series: "aa", Next: 5, Period: "2026-11-27"}
+	same := Counter{Start: 1, Step: 2, Last: 9, Periods: "day@UTC", Series: "aa", Next: 7, Term: "x"}
 	require.NoError(t, is.Match(same))
 	for text, change := range map[string]func(*Counter){
-		`from 2 by 2 to 9`:            func(c *Counter) { c.Start = 2 },
-		`from 1 by 1 to 9`:            func(c *Counter) { c.Step = 1 },
-		`to 8`:                        func(c *Counter) { c.Last = 8 },
-		`to 9 of series`:              func(c *Counter) { c.Periods = "" },
-		`"month in UTC"`:              func(c *Counter) { c.Periods = "month in UTC" },
-		`of series "ab"`:              func(c *Counter) { c.Series = "ab" },
-		`each "day in UTC" is wanted`: func(c *Counter) { c.Series = "" },
+		`from 2 by 2 to 9`:         func(c *Counter) { c.Start = 2 },
+		`from 1 by 1 to 9`:         func(c *Counter) { c.Step = 1 },
+		`to 8`:                     func(c *Counter) { c.Last = 8 },
+		`to 9 of series`:           func(c *Counter) { c.Periods = "" },
+		`"month@UTC"`:              func(c *Counter) { c.Periods = "month@UTC" },
+		`of series "ab"`:           func(c *Counter) { c.Series = "ab" },
+		`each "day@UTC" is wanted`: func(c *Counter) { c.Series = "" },
 	} {
 		other := same
 		change(&other)
 		err := is.Match(other)
 		require.ErrorIs(t, err, ErrMismatch, "%s", text)
 		require.Contains(t, fmt.Sprint(err), text, "error")
-		require.Contains(t, fmt.Sprint(err), `orders: it is from 1 by 2 to 9 in each "day in UTC" of series "aa"`, "error")
+		require.Contains(t, fmt.Sprint(err), `orders: it is from 1 by 2 to 9 in each "day@UTC" of series "aa"`, "error")
 	}
 }
 

@@ -123,8 +123,7 @@ func configKeys(t *testing.T) []string {
 	require.NoError(t, err)
 	p := all[module+"/service/internal/config"]
 	require.Must(t, p != nil, "there is no package config")
-	lines := keysOf("", p.Scope().Lookup("Config").Type(), configDefaults(t, p))
-	return append(lines, fmt.Sprintf("rules[].verbs, words: %s", strings.Join(verbs(t), ", ")))
+	return keysOf("", p.Scope().Lookup("Config").Type(), configDefaults(t, p))
 }
 
 // configDefaults has, by the names of their fields, what the comments of config.go say of keys that are left out.
@@ -179,14 +178,6 @@ func keysOf(path string, t types.Type, defaults map[string]string) (lines []stri
 	default:
 		return []string{path + ": " + of.String()}
 	}
-}
-
-// verbs are the words of rules, which stand in one list.
-func verbs(t *testing.T) []string {
-	all := literals(t, "service/internal/config/config.go")
-	first, last := slices.Index(all, "lease"), slices.Index(all, "observe")
-	require.Must(t, first >= 0 && last > first, "config.go has no verbs")
-	return all[first : last+1]
 }
 
 // chartValues has the values of the chart, with their defaults.

@@ -217,7 +217,7 @@ func TestCounter(t *testing.T) {
 		Start:   1,
 		Step:    2,
 		Last:    9,
-		Periods: "year in UTC",
+		Periods: "year@UTC",
 		Series:  "aa",
 		Next:    4,
 		Period:  "2026",

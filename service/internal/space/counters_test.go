@@ -189,7 +189,7 @@ func TestLostCounter(t *testing.T) {
 func TestPeriods(t *testing.T) {
 	counters := []config.Counter{
 		{Name: "tokyo", Start: 100, Periods: "day", Zone: "Asia/Tokyo"},
-		{Name: "years/*", Periods: "fiscal year from April on"},
+		{Name: "years/*", Periods: "fiscal-year-04"},
 	}
 	counting(t, counters, func(t *testing.T, _ *fake, all *Counters) {
 		want := func(name string, first int64, period string) {
@@ -210,7 +210,7 @@ func TestPeriods(t *testing.T) {
 		// The bubble is at 2027-01-15 08:00 UTC, which is 17:00 in Tokyo.
 		want("tokyo", 100, "2027-01-15")
 		before := next(101, "2027-01-15")
-		want("years/a", 1, "fy2027")
+		want("years/a", 1, "FY2027")
 		time.Sleep(7*time.Hour - time.Second)
 		if h := next(102, "2027-01-15"); h != before {
 			t.Error("another handle in the same day")
@@ -218,7 +218,7 @@ func TestPeriods(t *testing.T) {
 		time.Sleep(time.Second)
 		next(100, "2027-01-16")
 		want("tokyo", 110, "2027-01-16") // after the run of the handle
-		want("years/a", 2, "fy2027")
+		want("years/a", 2, "FY2027")
 		for {
 			if _, err := before.Wait(t.Context()); err != nil {
 				require.That(t, errors.Is(err, lease.ErrClock),

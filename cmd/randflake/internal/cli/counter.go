@@ -65,14 +65,15 @@ func countersOf(ctx context.Context, space *lease.Space, prefix string) (all []l
 	}
 }
 
-// A counterJSON is what counter list prints of a counter. Scripts read it, so it stays as it is when a store's form changes.
+// A counterJSON is what counter list prints of a counter. Scripts read it, so it stays as it is when a store's format
+// changes. Numbers are strings, as JavaScript and jq would round them.
 type counterJSON struct {
 	Name    string `json:"name"`
 	State   string `json:"state"`
-	Next    *int64 `json:"next"` // null if it has ended
-	Start   int64  `json:"start"`
-	Step    int64  `json:"step"`
-	Last    int64  `json:"last"`
+	Next    *int64 `json:"next,string"` // null if it has ended
+	Start   int64  `json:"start,string"`
+	Step    int64  `json:"step,string"`
+	Last    int64  `json:"last,string"`
 	Periods string `json:"periods"` // "" for none, and so for the next two
 	Period  string `json:"period"`
 	Series  string `json:"series"`
@@ -168,6 +169,13 @@ func (t *tool) counterCreateCommand() *cobra.Command {
 			}
 			c, err := space.Counter(ctx, args[0])
 			if err != nil {
+				return err
+			}
+			want := c
+			want.Start = cmp.Or(config.Start, c.Start)
+			want.Step = cmp.Or(config.Step, c.Step)
+			want.Last = cmp.Or(config.Last, c.Last)
+			if err := c.Match(want); err != nil {
 				return err
 			}
 			return t.print("%s a counter %s: %s\n", made, args[0], goesOn(c))
