@@ -111,7 +111,7 @@ func TestEnd(t *testing.T) {
 	var got []int64
 	for {
 		n, err := c.Wait(t.Context())
-		if errors.Is(err, lease.ErrEnd) {
+		if errors.Is(err, lease.ErrCounterEnded) {
 			break
 		}
 		require.NoError(t, err)
@@ -122,7 +122,7 @@ func TestEnd(t *testing.T) {
 	}
 	strict, err := counters.OpenStrict(t.Context(), "orders")
 	require.NoError(t, err)
-	if n, err := strict.Next(t.Context()); !errors.Is(err, lease.ErrEnd) || strict.Status().Err == nil {
+	if n, err := strict.Next(t.Context()); !errors.Is(err, lease.ErrCounterEnded) || strict.Status().Err == nil {
 		t.Errorf("%d, %v", n, err)
 	}
 }
@@ -293,7 +293,7 @@ func TestLoss(t *testing.T) {
 	data.Restore(old)
 	for err = nil; err == nil || errors.Is(err, ErrPending); _, err = c.Next() {
 	}
-	require.ErrorIs(t, err, lease.ErrCounter, "once its store went back")
+	require.ErrorIs(t, err, lease.ErrCounterLost, "once its store went back")
 	if found, err := counters.source.Counter(t.Context(), "orders"); !found.Lost || err != nil {
 		t.Errorf("%+v, %v", found, err)
 	}

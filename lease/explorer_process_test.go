@@ -210,7 +210,7 @@ func (p *process) count() {
 		case errors.Is(err, ErrNoCounter):
 			err = p.space.CreateCounter(ctx, Counter{Name: counter, Periods: period.Of})
 			w.note("(%d creates %s: %v)", p.name, counter, err)
-		case errors.Is(err, ErrCounter):
+		case errors.Is(err, ErrCounterLost):
 			next := w.top["s/c/"+counter]
 			p.sure = true // of what was taken, until its question has arrived
 			err = p.space.SetCounter(ctx, counter, next)

@@ -136,7 +136,7 @@ func TestLossFound(t *testing.T) {
 		}, ErrLoss, 1},
 		"the swap reaches another incarnation": {false, func(w *trial) {
 			w.moment = once(isSwap, func() { w.data.incarnation = "second" })
-		}, ErrUnknown, 1},
+		}, ErrOutcomeUnknown, 1},
 		"another incarnation, which nobody has seen before it is trusted": {true, func(w *trial) {
 			w.take(w.a, 0, 1)
 			w.data.incarnation = "second"
@@ -164,10 +164,10 @@ func TestLossFound(t *testing.T) {
 			old := w.data.snapshot()
 			w.must(w.a.CreateCounter(w.Context(), Counter{Name: "c"}))
 			w.moment = once(isSwap, func() { w.data.restore(old) })
-		}, ErrUnknown, 1},
+		}, ErrOutcomeUnknown, 1},
 		"the swap reaches another copy": {false, func(w *trial) {
 			w.moment = once(isSwap, func() { w.data.lineage = "second" })
-		}, ErrUnknown, 1},
+		}, ErrOutcomeUnknown, 1},
 		"a loss was noted before the answer to an earlier take, and then forgotten": {true, func(w *trial) {
 			var old state
 			w.arrives = once(isSwap, func() {
@@ -344,12 +344,12 @@ func TestDoubt(t *testing.T) {
 			w.moment = once(isSwap, func() { w.data.doubt = "it may forget that" })
 			_, err := takeWindow(w.Context(), w.a, w.present, 1)
 			return err
-		}, ErrUnknown},
+		}, ErrOutcomeUnknown},
 		"it comes while a loss is noted": {func(w *trial) error {
 			w.data.doubt = ""
 			w.moment = once(second(putsMeta), func() { w.data.doubt = "it may forget that" })
 			return w.a.ReportLoss(w.Context(), "by hand")
-		}, ErrUnknown},
+		}, ErrOutcomeUnknown},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newTrial(t, false)
@@ -404,8 +404,8 @@ func TestCounterLoss(t *testing.T) {
 			w.data.restore(old)
 			for _, s := range []*Space{w.a, w.b} {
 				run, err := s.TakeNumbers(t.Context(), "c", day(c.lost), 1)
-				require.That(t, run == (Run{}) && errors.Is(err, ErrCounter) && strings.Contains(err.Error(), ": 4 is the highest number"),
-					"%v, %v, want ErrCounter, and the highest number that is left", run, err)
+				require.That(t, run == (Run{}) && errors.Is(err, ErrCounterLost) && strings.Contains(err.Error(), ": 4 is the highest number"),
+					"%v, %v, want ErrCounterLost, and the highest number that is left", run, err)
 			}
 			found, err := w.b.Counter(t.Context(), "c")
 			require.That(t, err == nil && found.Lost && found.Next == 5, "%+v, %v", found, err)
@@ -432,13 +432,13 @@ func TestCounterSetDuringLoss(t *testing.T) {
 	w := newTrial(t, false)
 	w.count(w.a, "", 5)
 	w.moment = once(isSwap, func() { w.report(w.b) })
-	require.ErrorIs(t, w.a.SetCounter(t.Context(), "c", 7), ErrCounter, "SetCounter")
+	require.ErrorIs(t, w.a.SetCounter(t.Context(), "c", 7), ErrCounterLost, "SetCounter")
 	if c, err := w.a.Counter(t.Context(), "c"); err != nil || c.Next != 5 || !c.Lost {
 		t.Errorf("%+v, %v", c, err)
 	}
 	w.must(w.a.CreateCounter(t.Context(), Counter{Name: "new"}))
 	_, err := w.a.TakeNumbers(t.Context(), "new", Period{}, 1)
-	require.ErrorIs(t, err, ErrCounter, "a counter that may have been lost")
+	require.ErrorIs(t, err, ErrCounterLost, "a counter that may have been lost")
 	require.Contains(t, fmt.Sprint(err), ": no number is known", "a counter that may have been lost")
 }
 
@@ -594,10 +594,10 @@ func TestFloorFails(t *testing.T) {
 		err   error // beside errAway
 	}{
 		"the read of a report":      {report, isRead, errAway},
-		"the swap of a report":      {report, putsMeta, ErrUnknown},
+		"the swap of a report":      {report, putsMeta, ErrOutcomeUnknown},
 		"the first read of a take":  {take, isRead, errAway},
 		"the second read of a take": {take, second(isRead), errAway},
-		"the swap of a take":        {take, putsMeta, ErrUnknown},
+		"the swap of a take":        {take, putsMeta, ErrOutcomeUnknown},
 	} {
 		data, lost := newMemory(), false
 		create(t, conn{memory: data}, Limits{Nodes: 1024}, atNoon)
