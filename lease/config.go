@@ -81,7 +81,7 @@ func (l Limits) or(others Limits) Limits {
 	}
 }
 
-// checkMade returns ErrMismatch or ErrSecret unless the space was made as the configuration says. What is
+// checkMade returns ErrMismatch or ErrWrongSecret unless the space was made as the configuration says. What is
 // zero says nothing.
 func (s *Space) checkMade(c Config) error {
 	is := s.Limits()

@@ -379,8 +379,8 @@ func fieldsOf(messages protoreflect.MessageDescriptors) (lines []string) {
 func reasons(t *testing.T) (lines []string) {
 	for _, err := range []error{
 		&lease.WaitError{Err: lease.ErrFull}, &lease.WaitError{Err: lease.ErrLoss}, &lease.WaitError{Err: lease.ErrAhead},
-		lease.ErrInvalid, lease.ErrSecret, lease.ErrNoCounter, lease.ErrCounter, lease.ErrEnd, lease.ErrMismatch, lease.ErrCorrupt, lease.ErrNoSpace, lease.ErrRetired, lease.ErrUnsafe,
-		lease.ErrClock, lease.ErrUnknown, lease.ErrStore, randflake.ErrEndOfLife, randflake.ErrExhausted,
+		lease.ErrInvalid, lease.ErrWrongSecret, lease.ErrNoCounter, lease.ErrCounterLost, lease.ErrCounterEnded, lease.ErrMismatch, lease.ErrCorrupt, lease.ErrNoSpace, lease.ErrRetired, lease.ErrUnsafe,
+		lease.ErrClock, lease.ErrOutcomeUnknown, lease.ErrStore, randflake.ErrEndOfLife, randflake.ErrExhausted,
 		randflake.ErrLeaseEnded, randflake.ErrLeaseNotStarted, randflake.ErrClockBackward, randflake.ErrInvalidID,
 		wire.ErrRate, wire.ErrBusy, wire.ErrNoStore, wire.ErrNoSecret,
 		connect.NewError(connect.CodePermissionDenied, &wire.LimitError{What: "count", Asked: 2, Limit: 1}),

@@ -152,7 +152,7 @@ func TestReplicas(t *testing.T) {
 	require.Must(t, err == nil && leases.Limits() == want, "%+v, %v", leases, err)
 	require.NoError(t, leases.CheckSecret([8]byte{1, 35, 69, 103, 137, 171, 205, 239}))
 	err = leases.CheckSecret([8]byte{})
-	require.That(t, errors.Is(err, lease.ErrSecret) && strings.Contains(err.Error(), sound),
+	require.That(t, errors.Is(err, lease.ErrWrongSecret) && strings.Contains(err.Error(), sound),
 		"another secret: error %v, want one that says of which service", err)
 	last, err := client.OpenLeases(t.Context(), "demo", []string{serve(t, &replica{err: sent(lease.ErrClock)}), resetting(t)})
 	require.NoError(t, err)

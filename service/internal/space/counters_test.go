@@ -177,7 +177,7 @@ func TestLostCounter(t *testing.T) {
 			t.Fatalf("%+v, error %v", run, err)
 		}
 		f.data.Restore(before)
-		for _, want := range []error{lease.ErrNoCounter, lease.ErrCounter, lease.ErrCounter} {
+		for _, want := range []error{lease.ErrNoCounter, lease.ErrCounterLost, lease.ErrCounterLost} {
 			run, _, err := all.Take(t.Context(), "orders", 1)
 			require.That(t, errors.Is(err, want), "after a loss: %+v, error %v, want %v", run, err, want)
 		}
@@ -274,7 +274,7 @@ func TestStatuses(t *testing.T) {
 		for name, n := range map[string]int{"orders/1": 3, "orders/2": 4, "few": 3} {
 			require.NoError(t, wait(name, n))
 		}
-		require.ErrorIs(t, wait("few", 1), lease.ErrEnd, "after its end")
+		require.ErrorIs(t, wait("few", 1), lease.ErrCounterEnded, "after its end")
 		synctest.Wait()
 		got := all.Statuses()
 		var held uint64
@@ -285,7 +285,7 @@ func TestStatuses(t *testing.T) {
 		}
 		want := (counter.Status{Taken: held + 7, Issued: 7, Held: held})
 		require.That(t, got["orders/*"] == want && held != 0, "orders: %+v, want %+v", got["orders/*"], want)
-		if few := got["few"]; few.Issued != 3 || !errors.Is(few.Err, lease.ErrEnd) || len(got) != 2 {
+		if few := got["few"]; few.Issued != 3 || !errors.Is(few.Err, lease.ErrCounterEnded) || len(got) != 2 {
 			t.Errorf("%+v: want three numbers of few and why there are no more, and nothing else", got)
 		}
 		for range 2 {

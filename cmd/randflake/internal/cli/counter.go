@@ -223,7 +223,7 @@ func (h *home) counterError(name string, err error) error {
 	case errors.Is(err, lease.ErrInvalid): // a wrong command line: no other command helps
 	case errors.Is(err, lease.ErrNoCounter):
 		return fmt.Errorf("%w: randflake counter create %s%s", err, name, store)
-	case errors.Is(err, lease.ErrCounter):
+	case errors.Is(err, lease.ErrCounterLost):
 		return fmt.Errorf("%w: randflake counter set %s NUMBER%s", err, name, store)
 	}
 	return err
