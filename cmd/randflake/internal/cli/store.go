@@ -35,10 +35,19 @@ func storeOperand(cmd *cobra.Command, h *home) {
 			return wrong(cmd, "unexpected argument %q beside --store", args[0])
 		}
 		if len(args) == 1 {
-			h.store, args = args[0], nil
+			h.store = args[0]
 		}
-		return noOperands(cmd, args[min(1, len(args)):])
+		return cmp.Or(checkStores(cmd, args), noOperands(cmd, args[min(1, len(args)):]))
 	}
+}
+
+func checkStores(cmd *cobra.Command, stores []string) error {
+	for _, store := range stores {
+		if err := checkName(store); err != nil {
+			return wrong(cmd, "STORE %q: %v", store, err)
+		}
+	}
+	return nil
 }
 
 func (t *tool) storeReportLossCommand() *cobra.Command {

@@ -43,6 +43,9 @@ func (t *tool) storeInfoCommand() *cobra.Command {
 // compareParts prints which nodes several spaces have. That two have the same ones of one secret is a
 // finding. A retired space grants none.
 func (t *tool) compareParts(cmd *cobra.Command, stores []string) error {
+	if err := checkStores(cmd, stores); err != nil {
+		return err
+	}
 	var overlaps []error
 	infos := make([]lease.Info, len(stores))
 	for i, store := range stores {

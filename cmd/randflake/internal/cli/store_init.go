@@ -74,9 +74,6 @@ func (r *initRequest) run(cmd *cobra.Command) error {
 	if err := r.settle(cmd); err != nil {
 		return err
 	}
-	if err := makeDir(r.home.at); err != nil {
-		return err
-	}
 	ctx, cancel := context.WithTimeout(cmd.Context(), storeTimeout)
 	defer cancel()
 	err := r.useExisting(ctx)
@@ -134,6 +131,9 @@ func (r *initRequest) makeSpace(ctx context.Context) error {
 	if err := r.readCheck(); err != nil {
 		return err
 	}
+	if err := makeDir(r.home.at); err != nil {
+		return err
+	}
 	space, err := url.Create(ctx, r.home.storeName(), r.config)
 	switch {
 	case errors.Is(err, lease.ErrExists) && r.ifMissing: // another process was faster
@@ -159,6 +159,9 @@ func (r *initRequest) ensureSecret() (madeSecret string, err error) {
 	isMissing := file != "" && errors.Is(err, fs.ErrNotExist)
 	if !isMissing || !r.config.NeverUsed {
 		return "", nil
+	}
+	if err := makeDir(r.home.at); err != nil { // in which the secret may be
+		return "", err
 	}
 	err = local.WriteSecret(file, randflake.NewSecret())
 	if errors.Is(err, fs.ErrExist) {
