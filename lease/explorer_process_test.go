@@ -94,9 +94,7 @@ func (p *process) create(config Config) {
 	if w.lineages == 0 { // nothing was lost
 		config.NeverUsed, engine.intercept = true, nil
 	}
-	w.creating++
 	_, err := Create(context.Background(), engine, config)
-	w.creating--
 	w.note("create, new: %v: %v", config.NeverUsed, err)
 }
 

@@ -21,7 +21,6 @@ type world struct {
 	processes   []*process
 	names       int    // the name of the newest process
 	generations uint64 // the newest generation of a machine
-	creating    int    // how many processes make a space just now
 }
 
 // manyLimits are those of the spaces in schedules. Some let two clocks differ by more than a process may take
@@ -101,7 +100,7 @@ func (w *world) events(p *process) []event {
 		{2, w.losses, w.restart},
 		{1, w.losses, w.doubt},
 		{1, w.losses && idle, p.trust},
-		{1, w.losses && w.creating == 0, w.loseAll}, // who makes a space again waits until the store is sound
+		{1, w.losses, w.loseAll},
 		{2, w.losses && len(w.backups) > 0, w.restore},
 		{3, w.losses && len(w.backups) > 0, w.rollBack},
 		{2, w.losses && idle, p.report},

@@ -135,6 +135,39 @@ func TestLateFloor(t *testing.T) {
 	}
 }
 
+// TestLateCreate: the floor of a new space is right although all was lost before a swap of Create arrived, and the
+// space that another process had made meanwhile. That may have leased from the reserve too.
+func TestLateCreate(t *testing.T) {
+	for name, late := range map[string]func(call) bool{"the mark": isSwap, "the floor": second(isSwap)} {
+		data := newMemory()
+		empty := data.snapshot()
+		now := noon
+		engine := before(data, late, func() {
+			data.restore(empty)
+			now = now.Add(time.Hour)
+		})
+		createAs(t, engine, Config{Name: "s", Limits: Limits{Nodes: 1024, Reserve: 3}, Clock: at(&now)})
+		m := data.metaOf("s")
+		want := m.newFloor(now)
+		require.That(t, !m.isMarked() && m.Floor == want && m.Begin == want, "%s is late: %+v", name, m)
+	}
+}
+
+// TestStoppedCreate: a process stops before it ends a new space, even one for IDs that were never used. Whoever
+// opens the space ends it.
+func TestStoppedCreate(t *testing.T) {
+	for _, neverUsed := range []bool{false, true} {
+		data := newMemory()
+		config := Config{Name: "s", Limits: Limits{Nodes: 1024, Reserve: 3}, NeverUsed: neverUsed, Clock: atNoon}
+		require.Refuses(t, ErrUnknown, "create")(Create(t.Context(), failing(data, second(isSwap)), config))
+		s := open(t, conn{memory: data}, atNoon)
+		require.Refuses(t, ErrLoss, "take")(takeWindow(t.Context(), s, s.Limits().WindowOf(noon), 1))
+		m := data.metaOf("s")
+		want := m.newFloor(noon)
+		require.That(t, !m.isMarked() && m.Floor == want && m.Begin == want, "never used: %v: %+v", neverUsed, m)
+	}
+}
+
 // TestFloor is that of the later clock, when the data were read.
 func TestFloor(t *testing.T) {
 	for name, c := range map[string]struct {

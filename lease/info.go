@@ -15,7 +15,7 @@ type Info struct {
 	ServerTime time.Time // by the server's clock, or zero if it has none
 
 	UnnotedLoss  string    // how this answer shows a loss of data that nobody has noted yet, or ""
-	FloorsSet    int       // how often the floor was set: for a loss of data, a change of trust, or a move
+	FloorsSet    int       // how often the floor was set: for a loss of data, a change of trust, a move, or IDs in use
 	Floor        time.Time // leases that begin before it are of the reserve, or not granted; 1970 without a floor
 	Why          string    // why there is a floor, or ""
 	ReserveOpens time.Time // from when on the present window is leased from the reserve; zero if no window is

@@ -64,6 +64,17 @@ func (s *Space) tryToNote(ctx context.Context, seen *snapshot, why string) (note
 	return noted, err
 }
 
+// settle has a loss noted until the space shows none.
+func (s *Space) settle(ctx context.Context) error {
+	return s.untilDone(ctx, func(seen *snapshot) (done bool, err error) {
+		loss := seen.loss()
+		if loss == "" {
+			return true, nil
+		}
+		return false, s.noteLoss(ctx, seen, loss)
+	})
+}
+
 // mark puts a loss mark, unless there is a mark. If the space is gone, it is made again. It is not
 // marked if another process was faster.
 func (s *Space) mark(ctx context.Context, seen *snapshot, why string) (marked bool, err error) {
@@ -71,7 +82,9 @@ func (s *Space) mark(ctx context.Context, seen *snapshot, why string) (marked bo
 		return true, nil
 	}
 	m := seen.restoredMeta()
-	m.Lineage = lossMark
+	if m.Lineage != newMark {
+		m.Lineage = lossMark
+	}
 	m.Why = why
 	return s.putMark(ctx, seen, m)
 }
@@ -105,9 +118,12 @@ func (s *Space) setFloor(ctx context.Context, seen *snapshot, why string) (done 
 	m.Incarnation = seen.Incarnation
 	m.Losses++
 	m.Floor = max(m.Floor, m.newFloor(seen.later()))
+	if seen.meta.Lineage == newMark {
+		m.Begin = m.Floor // an earlier space may have leased from a reserve as well
+	}
 
-	var leases []byte // nil: the leases stay as they are, since without a reserve only the floor counts
-	if m.Reserve > 0 {
+	var leases []byte // nil: the leases stay as they are, where nothing before the floor is leased
+	if m.Reserve > 0 && m.Begin < m.Floor {
 		nodes, err := seen.takenNodes(s)
 		if err != nil {
 			return false, err

@@ -39,28 +39,21 @@ type meta struct {
 // A program that knows another format would drop fields of this one, or grant what they forbid.
 const metaFormat = 1
 
-// newMeta returns the meta of a new space. seen shows that there is none.
+// newMeta returns the meta of a new space, with its mark. seen shows that there is none.
 func newMeta(seen *snapshot, limits Limits, config Config) *meta {
 	uid := cryptorand.Text()
 	m := &meta{
 		Limits:      limits,
 		UID:         uid,
 		Term:        uid,
-		Lineage:     seen.Lineage,
+		Lineage:     newMark,
 		Incarnation: seen.Incarnation,
 		Trust:       config.Trust,
+		Why:         "created for IDs that were in use",
 		Abandoned:   seen.abandoned(),
 	}
 	if config.Check != [8]byte{} {
 		m.Check = hex.EncodeToString(config.Check[:])
-	}
-	if !config.NeverUsed {
-		// As after a loss: leases of an earlier space may be in use in all windows before the
-		// floor. It may have leased from a reserve as well, so no window before Begin is leased
-		// from that either.
-		m.Floor = m.newFloor(seen.later())
-		m.Begin = m.Floor
-		m.Why = "created for IDs that were in use"
 	}
 	return m
 }
@@ -109,9 +102,12 @@ func decodeMeta(value []byte) (*meta, error) {
 const (
 	lossMark  = "lost"
 	trustMark = "lost, as trust changed" // by a person, just now
+	newMark   = "lost, as a new space"   // perhaps in place of one
 )
 
-func (m *meta) isMarked() bool { return m.Lineage == lossMark || m.Lineage == trustMark }
+func (m *meta) isMarked() bool {
+	return m.Lineage == lossMark || m.Lineage == trustMark || m.Lineage == newMark
+}
 
 // isOf reports whether the answer comes from the data of this meta.
 func (m *meta) isOf(a Answer) bool {

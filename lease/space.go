@@ -88,6 +88,9 @@ func Create(ctx context.Context, engine Engine, config Config) (*Space, error) {
 	return s, nil
 }
 
+// create takes two swaps, as noting a loss does (loss.go), so that neither harms when it arrives late: when a
+// space that another process has made meanwhile is lost too. The first one only puts a mark, by which
+// nothing is granted.
 func (s *Space) create(ctx context.Context, limits Limits, config Config) error {
 	if err := s.engine.Prepare(ctx); err != nil {
 		return s.storeError("prepare", err)
@@ -114,12 +117,30 @@ func (s *Space) create(ctx context.Context, limits Limits, config Config) error 
 	if err != nil {
 		return err
 	}
-	done, err := s.putMeta(ctx, seen, m, nodes.Encode()) // both, so that no take adds an entry
-	if err == nil && !done {
-		err = fmt.Errorf("%w: %s: another process was faster, or the data was replaced meanwhile: "+
-			"open it, or try again", ErrExists, s)
+	marked, err := s.swapMeta(ctx, seen, m, nodes.Encode()) // both, so that no take adds an entry
+	if err != nil {
+		return err
 	}
-	return err
+	if !marked.Swapped {
+		return fmt.Errorf("%w: %s: another process was faster: open it, or try again", ErrExists, s)
+	}
+	if config.NeverUsed {
+		begun, err := s.beginAtOnce(ctx, marked)
+		if begun || err != nil {
+			return err
+		}
+	}
+	s.startFrom(m)
+	return s.settle(ctx)
+}
+
+// beginAtOnce takes the mark away from a new space for IDs that were never used. It is not done if
+// another process has set a floor, or the data was replaced.
+func (s *Space) beginAtOnce(ctx context.Context, marked *snapshot) (done bool, err error) {
+	m := *marked.meta
+	m.Lineage = marked.Lineage
+	m.Why = ""
+	return s.putMeta(ctx, marked, &m, nil)
 }
 
 func newSpace(engine Engine, config Config) (*Space, error) {
