@@ -11,13 +11,14 @@ import (
 
 // A Config says which space it is, and for Create what it is like. The zero value is the space
 // "default", for any IDs.
+//
+// Open and Move refuse a space that was made with other Limits, NoReserve or Check, where these are not zero.
 type Config struct {
 	Name   string           // 1 to 40 bytes of a-z, 0-9, "-", "_" and "."; "default" if empty
 	Clock  func() time.Time // the process's; nil for the system's
-	Limits Limits           // for Create: a zero value stands for the default
+	Limits Limits           // a zero value stands for the default
 
-	// Check is for Create: the check value of the secret of the IDs. Other secrets are refused.
-	// Zero for none.
+	// Check is the check value of the secret of the IDs. Other secrets are refused. Zero for none.
 	Check [8]byte
 
 	// Trust is for Create and Move: it makes the promise of [Space.SetTrust] for the store of the
@@ -31,7 +32,7 @@ type Config struct {
 	// Limits.First on, and spaces in other stores have others. A First above 0 says the same.
 	Part bool
 
-	// NeverUsed promises that nothing was ever leased for these IDs, so that leases begin at once.
+	// NeverUsed is for Create. It promises that nothing was ever leased for these IDs, so that leases begin at once.
 	// Otherwise no lease begins until all leases of an earlier space have ended. Create needs the
 	// limits of that space to know when.
 	NeverUsed bool
@@ -42,11 +43,12 @@ const defaultReserve = 1024
 
 // limits returns those of a new space, with defaults for zero values.
 func (c Config) limits() (Limits, error) {
-	l := c.Limits
-	l.Nodes = cmp.Or(l.Nodes, randflake.MaxNode+1-l.First)
-	l.Window = cmp.Or(l.Window, time.Minute)
-	l.Ahead = cmp.Or(l.Ahead, 5)
-	l.MaxSkew = cmp.Or(l.MaxSkew, time.Minute)
+	l := c.Limits.or(Limits{
+		Nodes:   randflake.MaxNode + 1 - c.Limits.First,
+		Window:  time.Minute,
+		Ahead:   5,
+		MaxSkew: time.Minute,
+	})
 	if c.NoReserve && l.Reserve > 0 {
 		return l, fmt.Errorf("%w: a reserve of %d and NoReserve: want one of them", ErrInvalid, l.Reserve)
 	}
@@ -59,6 +61,35 @@ func (c Config) limits() (Limits, error) {
 		l.Reserve = defaultReserve
 	}
 	return l, l.check()
+}
+
+// or returns limits with those of others where they are zero.
+func (l Limits) or(others Limits) Limits {
+	return Limits{
+		First:   cmp.Or(l.First, others.First),
+		Nodes:   cmp.Or(l.Nodes, others.Nodes),
+		Window:  cmp.Or(l.Window, others.Window),
+		Ahead:   cmp.Or(l.Ahead, others.Ahead),
+		MaxSkew: cmp.Or(l.MaxSkew, others.MaxSkew),
+		Reserve: cmp.Or(l.Reserve, others.Reserve),
+	}
+}
+
+// checkMade returns ErrMismatch or ErrSecret unless the space was made as the configuration says. What is
+// zero says nothing.
+func (s *Space) checkMade(c Config) error {
+	is := s.Limits()
+	want := c.Limits.or(is)
+	if c.NoReserve {
+		want.Reserve = 0
+	}
+	if want != is {
+		return fmt.Errorf("%w: %s has limits %+v, and %+v are wanted", ErrMismatch, s, is, want)
+	}
+	if c.Check != [8]byte{} {
+		return s.CheckSecret(c.Check)
+	}
+	return nil
 }
 
 const longestSpace = 40 // bytes of a name

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+
+	"github.com/randflake/randflake/lease/internal/stored"
 )
 
 // A Counter is one number that only grows, taken in the same way as nodes. A counter may have
@@ -13,11 +15,11 @@ import (
 // The record of a counter that counts from 1 in each month, of which 41 numbers were taken in May
 // 2027:
 //
-//	{"format":1,"counter":{
+//	{"format":1,
 //		"next":42,                                                    the number that is taken next
 //		"start":1, "step":1, "last":9999, "periods":"month in UTC",   what it is, which never changes
 //		"period":"2027-05", "begin":1809129600,                       the period of next
-//		"term":"QZ5TW..."}}                                           the space's term: see below
+//		"term":"QZ5TW..."}                                            the space's term: see below
 //
 // Three more numbers are 42 to 44, and make Next 45. The first one of June makes Next 2, and June
 // the period.
@@ -97,25 +99,27 @@ func (c *Counter) take(n int64) Run {
 	return run
 }
 
-// A counterEntry is how a counter is kept. A program that knows only another format refuses the
-// entry, as it would drop fields that it does not know.
-type counterEntry struct {
-	Format  int     `json:"format"`
-	Counter Counter `json:"counter"`
+// A storedCounter is a counter as a store has it. A program that knows only another format refuses it.
+type storedCounter struct {
+	Format int `json:"format"`
+	Counter
 }
 
 const counterFormat = 1
 
-func (c Counter) encode() ([]byte, error) { return json.Marshal(counterEntry{counterFormat, c}) }
+// encode returns the record that replaces one, or nil.
+func (c Counter) encode(before []byte) ([]byte, error) {
+	return stored.Encode(storedCounter{counterFormat, c}, before)
+}
 
 // decodeCounter returns the zero Counter, with a name, if value is nil. term is the present one of the
 // space.
 func decodeCounter(name string, value []byte, term string) (c Counter, err error) {
 	if value != nil {
-		var entry counterEntry
-		err = json.Unmarshal(value, &entry)
-		c = entry.Counter
-		if err == nil && (entry.Format != counterFormat || c.Step < 1) {
+		var stored storedCounter
+		err = json.Unmarshal(value, &stored)
+		c = stored.Counter
+		if err == nil && (stored.Format != counterFormat || c.Step < 1) {
 			err = fmt.Errorf("want one of format %d", counterFormat)
 		}
 		if err != nil {

@@ -350,11 +350,11 @@ func TestCounterFails(t *testing.T) {
 			"no read":          {"", isRead, errAway, true},
 			"no swap":          {"", isSwap, ErrUnknown, false},
 			"not JSON":         {"{", nil, ErrCorrupt, true},
-			"no number":        {`{"format":1,"counter":{"step":1,"next":"9"}}`, nil, ErrCorrupt, true},
-			"a step of 0":      {`{"format":1,"counter":{"next":9,"start":1,"last":99}}`, nil, ErrCorrupt, true},
-			"another's number": {`{"format":1,"counter":{"next":9,"start":1,"last":99,"step":-1}}`, nil, ErrCorrupt, true},
+			"no number":        {`{"format":1,"step":1,"next":"9"}`, nil, ErrCorrupt, true},
+			"a step of 0":      {`{"format":1,"next":9,"start":1,"last":99}`, nil, ErrCorrupt, true},
+			"another's number": {`{"format":1,"next":9,"start":1,"last":99,"step":-1}`, nil, ErrCorrupt, true},
 			"no format":        {`{"next":9,"start":1,"last":99,"step":1}`, nil, ErrCorrupt, true},
-			"another format":   {`{"format":3,"counter":{"next":9,"start":1,"last":99,"step":1}}`, nil, ErrCorrupt, true},
+			"another format":   {`{"format":3,"next":9,"start":1,"last":99,"step":1}`, nil, ErrCorrupt, true},
 		} {
 			data, broken := newMemory(), false
 			create(t, conn{memory: data}, Limits{}, atNoon)
@@ -374,8 +374,12 @@ func TestCounterFails(t *testing.T) {
 			require.Equal(t, infoOf(t, again).FloorsSet, 0, "%s, %s: losses", fault, what)
 		}
 	}
-	s := create(t, unlisted{conn{memory: newMemory()}}, Limits{}, atNoon)
+	data := newMemory()
+	s := create(t, unlisted{conn{memory: data}}, Limits{}, atNoon)
 	require.Refuses(t, errAway, "a list that fails")(s.Counters(t.Context(), "", 10))
 	require.Refuses(t, ErrNoCounter, "a counter that isn't there")(s.Counter(t.Context(), "c"))
 	require.Refuses(t, ErrInvalid, "a wrong name")(s.Counter(t.Context(), "C"))
+	calls := data.calls
+	require.ErrorIs(t, s.SetCounter(t.Context(), "C", 1), ErrInvalid, "a wrong name that is set")
+	require.Equal(t, data.calls, calls, "calls")
 }

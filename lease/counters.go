@@ -101,6 +101,9 @@ func (s *Space) checkNumbers(c *Counter) error {
 // first one. SetCounter never lowers a counter. If data are found to be lost just then, it is not
 // set: look at it again.
 func (s *Space) SetCounter(ctx context.Context, name string, next int64) error {
+	if err := checkCounterName(name); err != nil {
+		return err
+	}
 	before, err := s.read(ctx, counterRecord(name)) // the space that the person knows
 	if err != nil {
 		return err
@@ -168,20 +171,25 @@ func (s *Space) Counters(ctx context.Context, after string, limit int) (counters
 	return counters, nil
 }
 
-// eachCounter calls do for each counter, in the order of their names, until do fails.
-func (s *Space) eachCounter(ctx context.Context, do func(Counter) error) error {
+// eachCounter calls do with the name and the value of each counter, in the order of their names, until do
+// fails.
+func (s *Space) eachCounter(ctx context.Context, do func(name string, value []byte) error) error {
 	const page = 100
+	prefix := s.entryName(counterPrefix)
 	after := ""
 	for {
-		counters, err := s.Counters(ctx, after, page)
-		if err != nil || len(counters) == 0 {
-			return err
+		entries, err := s.engine.List(ctx, prefix, prefix+after, page)
+		if err != nil {
+			return s.storeError("list", err)
 		}
-		for _, c := range counters {
-			if err := do(c); err != nil {
+		if len(entries) == 0 {
+			return nil
+		}
+		for _, entry := range entries {
+			after = strings.TrimPrefix(entry.Name, prefix)
+			if err := do(after, entry.Value); err != nil {
 				return err
 			}
-			after = c.Name
 		}
 	}
 }
@@ -221,6 +229,6 @@ func (s *Space) updateCounter(ctx context.Context, name string, change func(seen
 		if err := change(seen, &c); err != nil {
 			return nil, err
 		}
-		return c.encode()
+		return c.encode(seen.value)
 	})
 }

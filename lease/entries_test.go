@@ -25,7 +25,7 @@ func TestLargest(t *testing.T) {
 	met := largestMeta
 	met.Abandoned = slices.Repeat([]string{met.UID}, 1000)
 	metMeta, metErr := met.encode()
-	young, youngErr := Counter{Step: 1, Periods: "day in UTC"}.encode()
+	young, youngErr := Counter{Step: 1, Periods: "day in UTC"}.encode(nil)
 	old, oldErr := Counter{
 		Next:    math.MaxInt64,
 		Step:    1,
@@ -33,7 +33,7 @@ func TestLargest(t *testing.T) {
 		Period:  strings.Repeat("p", longestKey),
 		Begin:   1799971200,
 		Term:    largestMeta.Term,
-	}.encode()
+	}.encode(nil)
 	require.NoError(t, errors.Join(metaErr, metErr, youngErr, oldErr))
 	for _, tt := range []struct {
 		name       string
@@ -49,6 +49,68 @@ func TestLargest(t *testing.T) {
 	}
 }
 
+// newerKey is one that a newer program has put into an entry.
+const newerKey = `"newer":{"key":[1]}`
+
+// update puts a newer program's key into all entries in JSON that don't have it.
+func (m *memory) update() {
+	for name, value := range m.data {
+		rest, isJSON := strings.CutPrefix(value, "{")
+		if isJSON && !strings.Contains(rest, newerKey) {
+			m.data[name] = "{" + newerKey + "," + rest
+		}
+	}
+}
+
+// TestNewerKeys: whatever rewrites an entry, keys of a newer program stay.
+func TestNewerKeys(t *testing.T) {
+	for what, rewrite := range map[string]func(w *removal, s *Space) error{
+		"take": func(w *removal, s *Space) error {
+			_, err := takeWindow(w.Context(), s, s.Limits().WindowOf(noon), 1)
+			return err
+		},
+		"numbers": func(w *removal, s *Space) error {
+			_, err := s.TakeNumbers(w.Context(), "a", Period{}, 1)
+			return err
+		},
+		"set":    func(w *removal, s *Space) error { return s.SetCounter(w.Context(), "a", 99) },
+		"loss":   func(w *removal, s *Space) error { return s.ReportLoss(w.Context(), "test") },
+		"retire": func(w *removal, s *Space) error { return s.Retire(w.Context()) },
+		"trust": func(w *removal, s *Space) error {
+			w.from.incarnation = "first"
+			return s.SetTrust(w.Context(), true)
+		},
+		"meta gone": func(w *removal, s *Space) error {
+			delete(w.from.data, "s/meta")
+			return s.ReportLoss(w.Context(), "test")
+		},
+		"move": func(w *removal, _ *Space) error {
+			_, err := w.move(never(), "s")
+			return err
+		},
+		"move, announced by a newer program": func(w *removal, _ *Space) error {
+			w.move(&fuse{last: afterMark}, "s")
+			w.from.data["s/meta"] = strings.Replace(w.from.data["s/meta"], ","+newerKey, "", 1)
+			w.to.update()
+			_, err := w.move(never(), "s")
+			w.from.update()
+			return err
+		},
+	} {
+		w := newRemoval(t, Limits{})
+		w.from.update()
+		s := open(t, conn{memory: w.from}, w.clock)
+		s.sleep = noSleep
+		require.That(t, rewrite(w, s) == nil, "%s", what)
+		for _, data := range []*memory{w.from, w.to} {
+			for name, value := range data.data {
+				kept := strings.Count(value, newerKey) == 1
+				require.That(t, kept == strings.HasPrefix(value, "{"), "%s: %s is %s", what, name, value)
+			}
+		}
+	}
+}
+
 // largestMeta is that of a space in a ConfigMap that has lost data, was moved there, and moved on.
 var largestMeta = meta{
 	Limits:      Limits{131071, 131072, 24 * time.Hour, 32, 24 * time.Hour, 2016},
@@ -56,9 +118,9 @@ var largestMeta = meta{
 	UID:         strings.Repeat("A", 26),
 	Term:        strings.Repeat("A", 26),
 	Losses:      1000,
-	Begin:       9999999999,
-	Floor:       9999999999,
-	Tick:        9999999999,
+	Begin:       9999999999 / 86400, // as the largest Unix second until 2286
+	Floor:       9999999999 / 86400,
+	Tick:        9999999999 / 48000, // by seconds of a tick
 	Lineage:     strings.Repeat("A", 62),
 	Why:         "the data is another copy, " + strings.Repeat("A", 62) + " in place of " + strings.Repeat("A", 62),
 	retirement:  retirement{true, strings.Repeat("A", 26), strings.Repeat("A", 150)},

@@ -60,8 +60,8 @@ var (
 	// Set it to a number that is beyond all that were taken.
 	ErrCounter = errors.New("lease: where the counter goes on is not known")
 
-	// Take what it was made as, or another name.
-	ErrMismatch = errors.New("lease: the counter is another one")
+	// Take what the counter or space was made as, or another name.
+	ErrMismatch = errors.New("lease: it was made as another one")
 
 	// Make another counter, or wait for the next period.
 	ErrEnd = errors.New("lease: the counter has no number left")

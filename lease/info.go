@@ -16,7 +16,7 @@ type Info struct {
 
 	UnnotedLoss  string    // how this answer shows a loss of data that nobody has noted yet, or ""
 	FloorsSet    int       // how often the floor was set: for a loss of data, a change of trust, a move, or IDs in use
-	Floor        time.Time // leases that begin before it are of the reserve, or not granted; 1970 without a floor
+	Floor        time.Time // leases that begin before it are of the reserve, or not granted; zero for none
 	Why          string    // why there is a floor, or ""
 	ReserveOpens time.Time // from when on the present window is leased from the reserve; zero if no window is
 
@@ -44,12 +44,14 @@ func (s *Space) Info(ctx context.Context) (Info, error) {
 		ServerTime:   seen.Time,
 		UnnotedLoss:  seen.loss(),
 		FloorsSet:    m.Losses,
-		Floor:        m.start(m.Floor),
 		Why:          m.Why,
 		ReserveOpens: m.reserveOpens(seen.answered),
 		FloorExcess:  m.floorExcess(seen.later()),
 		Retired:      m.Retired,
 		MovedTo:      m.MovedTo,
+	}
+	if m.Floor > 0 {
+		info.Floor = m.start(m.Floor)
 	}
 	nodes, err := seen.takenNodes(s)
 	if err != nil {

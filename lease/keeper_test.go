@@ -176,6 +176,9 @@ func TestRollingRestart(t *testing.T) {
 		{480, 4 * time.Minute, 2, 2 * time.Minute, 0},
 		{200, 75 * time.Second, 4, 3 * time.Minute, 0}, // 800 within five minutes
 	} {
+		if testing.Short() && c.processes > 200 {
+			continue
+		}
 		bubble(t, func(t *testing.T) {
 			data := newMemory()
 			create(t, conn{memory: data}, Limits{Nodes: 1024}, nil)

@@ -66,18 +66,18 @@ func (l Limits) start(window int64) time.Time {
 	return time.Unix(window*int64(l.Window/time.Second), 0).UTC()
 }
 
-// A limitsEntry is how a space keeps its limits: times are in seconds.
-type limitsEntry struct {
+// storedLimits are limits as a store has them.
+type storedLimits struct {
 	First   uint32 `json:"first,omitempty"`
 	Nodes   uint32 `json:"nodes"`
-	Window  uint32 `json:"window"`
-	Ahead   int64  `json:"ahead"`
-	MaxSkew uint32 `json:"maxSkew"`
-	Reserve uint32 `json:"reserve"`
+	Window  uint32 `json:"window"` // seconds
+	Ahead   int64  `json:"windowsAhead"`
+	MaxSkew uint32 `json:"maxSkew"`    // seconds
+	Reserve uint32 `json:"sliceNodes"` // of each slice
 }
 
-func (l Limits) entry() limitsEntry {
-	return limitsEntry{
+func (l Limits) stored() storedLimits {
+	return storedLimits{
 		First:   l.First,
 		Nodes:   l.Nodes,
 		Window:  uint32(l.Window / time.Second),
@@ -87,13 +87,13 @@ func (l Limits) entry() limitsEntry {
 	}
 }
 
-func (e limitsEntry) limits() Limits {
+func (s storedLimits) limits() Limits {
 	return Limits{
-		First:   e.First,
-		Nodes:   e.Nodes,
-		Window:  time.Duration(e.Window) * time.Second,
-		Ahead:   e.Ahead,
-		MaxSkew: time.Duration(e.MaxSkew) * time.Second,
-		Reserve: e.Reserve,
+		First:   s.First,
+		Nodes:   s.Nodes,
+		Window:  time.Duration(s.Window) * time.Second,
+		Ahead:   s.Ahead,
+		MaxSkew: time.Duration(s.MaxSkew) * time.Second,
+		Reserve: s.Reserve,
 	}
 }

@@ -7,23 +7,23 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/randflake/randflake/lease/internal/stored"
 )
 
 // meta is the entry that every swap expects. It changes only when a process sees a loss of data, the
 // trust of the space changes, or it is retired.
 type meta struct {
-	Format int `json:"format"`
 	Limits `json:"-"`
-	Kept   limitsEntry `json:"limits"`
-	Check  string      `json:"check,omitempty"` // of the secret
+	Check  string `json:"check,omitempty"` // of the secret
 
-	UID    string `json:"uid"`             // random, and the space's for life
-	Term   string `json:"term"`            // the UID, then random, new with each loss: within one term records only grow
-	Losses int    `json:"losses"`          // how often a loss was noted, trust changed, or the space moved
-	Begin  int64  `json:"begin,omitempty"` // a window: none before it is ever leased, as an earlier space may have
-	Floor  int64  `json:"floor"`           // a window: those before it are leased from the reserve alone
-	Tick   int64  `json:"tick,omitempty"`  // of the slice for windows before the floor: see reserve.go; 0 for none
-	Why    string `json:"why,omitempty"`   // why there is a floor
+	UID    string `json:"uid"`           // random, and the space's for life
+	Term   string `json:"term"`          // the UID, then random, new with each loss: within one term records only grow
+	Losses int    `json:"floorsSet"`     // how often a loss was noted, trust changed, or the space moved
+	Begin  int64  `json:"-"`             // a window: none before it is ever leased, as an earlier space may have
+	Floor  int64  `json:"-"`             // a window: those before it are leased from the reserve alone
+	Tick   int64  `json:"-"`             // of the slice for windows before the floor: see reserve.go; 0 for none
+	Why    string `json:"why,omitempty"` // why there is a floor
 
 	Lineage     string `json:"lineage"`               // of the data, or a mark: see below
 	Incarnation string `json:"incarnation,omitempty"` // of the data when the last loss was noted
@@ -34,9 +34,21 @@ type meta struct {
 
 	Announced bool     `json:"announced,omitempty"` // a move is to make the space, and until then there is none
 	Abandoned []string `json:"abandoned,omitempty"` // the UIDs of spaces that were announced here, and are never made
+
+	before [][]byte // the entries that this was made of, for their keys that this program does not know
 }
 
-// A program that knows another format would drop fields of this one, or grant what they forbid.
+// A storedMeta is meta as a store has it. Times are Unix seconds, and durations are in seconds.
+type storedMeta struct {
+	Format int `json:"format"`
+	storedLimits
+	*meta
+	Begin int64 `json:"begin,omitempty"` // the first second of that window
+	Floor int64 `json:"floor"`           // of that window
+	Tick  int64 `json:"tick,omitempty"`  // of that tick
+}
+
+// A program that knows another format would grant what this one forbids.
 const metaFormat = 1
 
 // newMeta returns the meta of a new space, with its mark. seen shows that there is none.
@@ -64,35 +76,49 @@ func (m *meta) mayShareIDs(other *meta) bool {
 	return m.Check == "" || other.Check == "" || m.Check == other.Check
 }
 
-// encode also sets the format and the kept limits, and forgets the oldest of many abandoned spaces.
+// encode also forgets the oldest of many abandoned spaces.
 func (m *meta) encode() ([]byte, error) {
 	const mostAbandoned = 20 // keeps the entry small
-	m.Format = metaFormat
-	m.Kept = m.Limits.entry()
 	m.Abandoned = m.Abandoned[max(len(m.Abandoned)-mostAbandoned, 0):]
-	return json.Marshal(m)
+	return stored.Encode(m.stored(), m.before...)
 }
 
-// farthest bounds ticks, so that their times don't overflow.
+func (m *meta) stored() storedMeta {
+	return storedMeta{
+		Format:       metaFormat,
+		storedLimits: m.Limits.stored(),
+		meta:         m,
+		Begin:        m.start(m.Begin).Unix(),
+		Floor:        m.start(m.Floor).Unix(),
+		Tick:         m.tickStart(m.Tick).Unix(),
+	}
+}
+
+// farthest bounds ticks, so that the times of the reserve don't overflow.
 var farthest = time.Date(10000, time.January, 1, 0, 0, 0, 0, time.UTC)
 
 func decodeMeta(value []byte) (*meta, error) {
-	m := new(meta)
-	if err := json.Unmarshal(value, m); err != nil {
+	m := &meta{before: [][]byte{value}}
+	stored := storedMeta{meta: m}
+	if err := json.Unmarshal(value, &stored); err != nil {
 		return nil, err
 	}
-	if m.Format != metaFormat {
-		return nil, fmt.Errorf("its format is %d, and this program knows %d alone", m.Format, metaFormat)
+	if stored.Format != metaFormat {
+		return nil, fmt.Errorf("its format is %d, and this program knows %d alone", stored.Format, metaFormat)
 	}
-	m.Limits = m.Kept.limits()
+	m.Limits = stored.limits()
 	if err := m.Limits.check(); err != nil {
 		return nil, errors.New("a limit is missing or wrong")
 	}
 	if m.UID == "" {
 		return nil, errors.New("the space has no UID")
 	}
-	if m.Floor < 0 || m.Begin < 0 || m.Tick < 0 || m.Tick > m.tickOf(farthest) {
-		return nil, errors.New("a window or a tick is out of range")
+	m.Begin = m.WindowOf(time.Unix(stored.Begin, 0))
+	m.Floor = m.WindowOf(time.Unix(stored.Floor, 0))
+	m.Tick = m.tickOf(time.Unix(stored.Tick, 0))
+	inRange := min(stored.Begin, stored.Floor, stored.Tick) >= 0 && stored.Tick <= farthest.Unix()
+	if !inRange || m.stored() != stored {
+		return nil, errors.New("no window or tick begins at one of its times")
 	}
 	return m, nil
 }

@@ -40,6 +40,9 @@ func Move(ctx context.Context, old *Space, engine Engine, config Config) (*Space
 	if err != nil {
 		return nil, err
 	}
+	if err := old.checkMade(config); err != nil {
+		return nil, err
+	}
 	mv := &move{from: old, to: to, trust: config.Trust}
 	if err := mv.run(ctx); err != nil {
 		return nil, err
@@ -192,6 +195,7 @@ func (mv *move) successorMeta(retired *meta, seen *snapshot) *meta {
 	m.Incarnation = seen.Incarnation
 	m.Trust = seen.announced.Trust
 	m.Abandoned = seen.announced.Abandoned
+	m.before = slices.Concat(retired.before, seen.announced.before)
 	m.Why = "moved from " + mv.from.String()
 	m.Floor = max(m.Floor, m.newFloor(seen.later()))
 	return &m

@@ -119,7 +119,7 @@ func (w *removal) moveTo(to Engine, old *Space) (*Space, error) {
 // The calls of a removal's move at which it is killed right after these steps.
 const (
 	afterAnnouncement = 6
-	afterMark         = 17
+	afterMark         = 15
 )
 
 func never() *fuse { return &fuse{last: 1 << 30} }

@@ -20,23 +20,22 @@ func (mv *move) announceCounters(ctx context.Context, uid string) error {
 		}
 		return nil // the space was made, or the third step says what came in its place
 	}
-	return mv.from.eachCounter(ctx, func(c Counter) error {
-		value, err := c.encode() // with a term of the old space, so it waits
-		if err != nil {
+	return mv.from.eachCounter(ctx, func(name string, value []byte) error {
+		if _, err := decodeCounter(name, value, ""); err != nil {
 			return err
 		}
-		absent := seen.guess(counterRecord(c.Name), nil)
-		_, err = mv.to.swap(ctx, absent, Entry{absent.record.name, value})
-		return err // whether swapped or not: an earlier call may have put one, and copyCounter replaces that
+		absent := seen.guess(counterRecord(name), nil)
+		_, err := mv.to.swap(ctx, absent, Entry{absent.record.name, value}) // in a term of the old space, so it waits
+		return err                                                          // whether swapped or not: an earlier call may have put one, and copyCounter replaces that
 	})
 }
 
 // copyCounters puts the counters of the retired space into the announced one, as long as the
 // announcement is that of seen.
 func (mv *move) copyCounters(ctx context.Context, seen *snapshot) error {
-	return mv.from.eachCounter(ctx, func(c Counter) error {
-		if err := mv.copyCounter(ctx, c, seen); err != nil {
-			return fmt.Errorf("counter %s: %w", c.Name, err)
+	return mv.from.eachCounter(ctx, func(name string, waiting []byte) error {
+		if err := mv.copyCounter(ctx, name, waiting, seen); err != nil {
+			return fmt.Errorf("counter %s: %w", name, err)
 		}
 		return nil
 	})
@@ -45,13 +44,9 @@ func (mv *move) copyCounters(ctx context.Context, seen *snapshot) error {
 // copyCounter puts a counter of the retired space into the announced one, in place of what an earlier
 // attempt has put: since then the old space may have lost its retirement, and given numbers. If another
 // process has just made the new space, copyCounter changes nothing, and makeNew finds that out.
-func (mv *move) copyCounter(ctx context.Context, c Counter, seen *snapshot) error {
-	waiting, err := c.encode() // is there unless the counter was changed since announceCounters
-	if err != nil {
-		return err
-	}
-	attempts := mv.to.attempts(counterRecord(c.Name))
-	attempts.latest = seen.guess(attempts.record, waiting)
+func (mv *move) copyCounter(ctx context.Context, name string, waiting []byte, seen *snapshot) error {
+	attempts := mv.to.attempts(counterRecord(name))
+	attempts.latest = seen.guess(attempts.record, waiting) // unless the counter was changed since announceCounters
 	for {
 		there, err := attempts.next(ctx)
 		if err != nil {
@@ -63,7 +58,7 @@ func (mv *move) copyCounter(ctx context.Context, c Counter, seen *snapshot) erro
 		if !bytes.Equal(there.rawMeta, seen.rawMeta) {
 			return fmt.Errorf("%w: %s: another move has begun: try again", ErrUnknown, mv.to)
 		}
-		value, err := mv.retiredCounter(ctx, c.Name, seen.announced.UID)
+		value, err := mv.retiredCounter(ctx, name, seen.announced.UID)
 		if err != nil {
 			return err
 		}
@@ -103,5 +98,5 @@ func (mv *move) retiredCounter(ctx context.Context, name, uid string) ([]byte, e
 	if c.Lost {
 		c.Term = ""
 	}
-	return c.encode()
+	return c.encode(seen.value)
 }

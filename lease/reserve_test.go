@@ -56,8 +56,11 @@ func TestReserve(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			step := 3
-			if *explore > 0 {
+			switch {
+			case *explore > 0:
 				step = 1
+			case testing.Short():
+				step = 20
 			}
 			for second := rand.IntN(step); second < 60; second += step {
 				bubble(t, func(t *testing.T) {

@@ -31,8 +31,8 @@ type Space struct {
 // for ever.
 const openTimeout = 10 * time.Second
 
-// Open returns a handle on a space of an engine. It returns ErrNoSpace if there is none. It takes
-// ten seconds at most.
+// Open returns a handle on a space of an engine. It returns ErrNoSpace if there is none, and ErrMismatch
+// or ErrSecret if the space was made as another one than config says. It takes ten seconds at most.
 func Open(ctx context.Context, engine Engine, config Config) (*Space, error) {
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
@@ -48,6 +48,9 @@ func Open(ctx context.Context, engine Engine, config Config) (*Space, error) {
 	// not be durable. Nor may this meta be, but nothing is leased twice, as each swap expects the meta
 	// that its take goes by. If an older one comes back, a loss is noted, at worst in vain.
 	s.startFrom(seen.meta)
+	if err := s.checkMade(config); err != nil {
+		return nil, err
+	}
 	return s, nil
 }
 

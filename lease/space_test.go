@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"math"
 	"strings"
 	"testing"
@@ -249,9 +248,13 @@ func TestDefaultReserve(t *testing.T) {
 		{Limits{First: 1 << 16}, false, true, 0, nil},
 	} {
 		config := Config{Limits: c.limits, Part: c.part, NoReserve: c.no, Clock: atNoon, NeverUsed: true}
-		s, err := Create(t.Context(), conn{memory: newMemory()}, config)
+		data := newMemory()
+		s, err := Create(t.Context(), conn{memory: data}, config)
 		if !errors.Is(err, c.err) || err == nil && s.Limits().Reserve != c.want {
 			t.Errorf("%+v: %v, %v", c, s, err)
+		}
+		if c.want > 0 {
+			require.Refuses(t, ErrMismatch, "Open without a reserve")(Open(t.Context(), conn{memory: data}, Config{NoReserve: true}))
 		}
 	}
 }
@@ -411,13 +414,22 @@ func TestOpen(t *testing.T) {
 	wantOpen(ErrNoSpace)
 	s := createAs(t, conn{memory: data}, config)
 	wantOpen(nil)
+	for _, other := range []Config{
+		{Limits: Limits{First: 1}}, {Limits: Limits{Nodes: 1023}}, {Limits: Limits{Window: time.Second}},
+		{Limits: Limits{Ahead: 6}}, {Limits: Limits{MaxSkew: time.Second}}, {Limits: Limits{Reserve: 1}},
+	} {
+		other.Name = "s"
+		_, openErr := Open(t.Context(), conn{memory: data}, other)
+		_, moveErr := Move(t.Context(), s, conn{memory: newMemory()}, other)
+		require.That(t, errors.Is(openErr, ErrMismatch) && errors.Is(moveErr, ErrMismatch), "%+v: %v, %v", other, openErr, moveErr)
+	}
 	good := data.snapshot()
 	for _, change := range []struct {
 		entry, old, new string
 		open, use       error
 	}{
-		{"s/meta", `"window":60`, `"window":10`, nil, ErrNoSpace}, // made anew, with other limits
-		{"s/meta", `"check":"01`, `"check":"02`, nil, ErrNoSpace}, // and for another secret
+		{"s/meta", `"window":60`, `"window":10`, nil, ErrNoSpace},       // made anew, with other limits
+		{"s/meta", `"check":"01`, `"check":"02`, ErrSecret, ErrNoSpace}, // and for another secret
 		{"s/meta", `"nodes":1024`, `"first":1024,"nodes":1024`, nil, ErrNoSpace},
 		{"s/meta", `"nodes":1024`, `"first":131071,"nodes":1024`, ErrCorrupt, ErrCorrupt},
 		{"s/meta", `"window":60`, `"window":60.5`, ErrCorrupt, ErrCorrupt},
@@ -427,10 +439,11 @@ func TestOpen(t *testing.T) {
 		{"s/meta", `"nodes":1024`, `"nodes":0`, ErrCorrupt, ErrCorrupt},
 		{"s/meta", `"nodes":1024`, `"nodes":1000000`, ErrCorrupt, ErrCorrupt},
 		{"s/meta", `{`, ``, ErrCorrupt, ErrCorrupt},
-		{"s/meta", `"floor":0`, `"floor":-1`, ErrCorrupt, ErrCorrupt},
+		{"s/meta", `"floor":0`, `"floor":-60`, ErrCorrupt, ErrCorrupt},
+		{"s/meta", `"floor":0`, `"floor":90`, ErrCorrupt, ErrCorrupt}, // where no window begins
 		{"s/meta", `"floor":0`, `"floor":"9"`, ErrCorrupt, ErrCorrupt},
-		{"s/meta", `"floor":0`, `"begin":-1,"floor":0`, ErrCorrupt, ErrCorrupt},
-		{"s/meta", `"floor":0`, `"floor":0,"tick":-1`, ErrCorrupt, ErrCorrupt},
+		{"s/meta", `"floor":0`, `"begin":-60,"floor":0`, ErrCorrupt, ErrCorrupt},
+		{"s/meta", `"floor":0`, `"floor":0,"tick":-8`, ErrCorrupt, ErrCorrupt},
 		{"s/meta", `"floor":0`, `"floor":0,"tick":9223372036854775807`, ErrCorrupt, ErrCorrupt},
 		{"s/leases", "0 0 0 0", "1 0 0", nil, ErrCorrupt},
 		{"s/leases", "0 0 0 0", "1", nil, ErrCorrupt},
@@ -462,35 +475,6 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// TestEntriesOfFirstRelease: what v0.1.0 wrote goes on, and is written back as such.
-func TestEntriesOfFirstRelease(t *testing.T) {
-	const rest = `"check":"0100000000000000","uid":"N","term":"A","losses":0,"floor":0,"lineage":"first"}`
-	for _, meta := range []string{
-		`{"format":1,"limits":{"nodes":1024,"window":60,"ahead":5,"maxSkew":60,"reserve":0},` + rest,
-		`{"format":1,"limits":{"nodes":131072,"window":60,"ahead":5,"maxSkew":60,"reserve":1024},` + rest,
-	} {
-		data := newMemory()
-		data.data = map[string]string{
-			"s/meta":   meta,
-			"s/leases": "1 0 0 0 30000000 3 1 30000001 0 0",
-			"s/c/c":    `{"format":1,"counter":{"next":7,"start":0,"step":1,"last":9223372036854775807,"term":"A"}}`,
-		}
-		s, err := Open(t.Context(), conn{memory: data}, Config{Name: "s", Clock: atNoon})
-		require.NoError(t, err)
-		require.NoError(t, s.CheckSecret([8]byte{1}))
-		lease, err := takeWindow(t.Context(), s, s.Limits().WindowOf(noon), 2)
-		require.That(t, err == nil && lease.FirstNode == 3, "%v, %v, want the nodes after 2", lease, err)
-		numbers, err := s.TakeNumbers(t.Context(), "c", Period{}, 2)
-		require.That(t, err == nil && numbers.First == 7, "%v, %v, want the numbers from 7 on", numbers, err)
-		want := map[string]string{
-			"s/meta":   meta,
-			"s/leases": "2 0 0 0 30000000 5 2 30000001 0 0",
-			"s/c/c":    `{"format":1,"counter":{"next":9,"start":0,"step":1,"last":9223372036854775807,"term":"A"}}`,
-		}
-		require.That(t, maps.Equal(data.data, want), "%q, want %q", data.data, want)
-	}
-}
-
 func TestCheckSecret(t *testing.T) {
 	for check, errs := range map[[8]byte][2]error{
 		{}:  {nil, nil}, // a space for any IDs
@@ -512,7 +496,7 @@ func TestInfo(t *testing.T) {
 	part := Limits{First: 512, Nodes: 1024}
 	s := createAs(t, engine, Config{Name: "s", Check: [8]byte{1, 2}, Limits: part, Clock: at(&now), NeverUsed: true})
 	limits := Limits{First: 512, Nodes: 1024, Window: time.Minute, Ahead: 5, MaxSkew: time.Minute}
-	want := Info{Limits: limits, MainNodes: 1024, Check: "0102000000000000", Floor: time.Unix(0, 0).UTC(), ServerTime: noon.Add(time.Second)}
+	want := Info{Limits: limits, MainNodes: 1024, Check: "0102000000000000", ServerTime: noon.Add(time.Second)}
 	check := func(when string, wantErr error) {
 		t.Helper()
 		if info, err := s.Info(t.Context()); info != want || !errors.Is(err, wantErr) {

@@ -88,6 +88,9 @@ func (q *Queue) join(c *caller) (element *list.Element) {
 
 // Serve has the callers in line try again at once. Call it when what they wait for may have come.
 func (q *Queue) Serve() {
+	if q.bubble && q.elsewhere() {
+		return // the line is not ours to touch: its timer serves it
+	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.serve()

@@ -225,6 +225,37 @@ func TestBubbleBeside(t *testing.T) {
 	}
 }
 
+// A queue of a bubble has callers there, and Serve is called outside.
+func TestServedOutside(t *testing.T) {
+	queues := make(chan *Queue)
+	var over atomic.Bool
+	var outside sync.WaitGroup
+	outside.Go(func() {
+		q := <-queues
+		for !over.Load() {
+			q.Serve()
+			runtime.Gosched()
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		q := New("test")
+		queues <- q
+		for range 100 {
+			tries := 0
+			err := q.Wait(t.Context(), func() (time.Duration, error) {
+				tries++
+				if tries > 100 {
+					return 0, errNone
+				}
+				return time.Second, errNone
+			})
+			require.ErrorIs(t, err, errNone, "Wait")
+		}
+	})
+	over.Store(true)
+	outside.Wait()
+}
+
 // A caller whom Serve does not reach, as it waits in a bubble and the queue is outside, tries again
 // each second, until waiting does not help any more.
 func TestAlone(t *testing.T) {

@@ -82,8 +82,8 @@ var changes = []struct{ name, file, test, says, right, wrong string }{
 	},
 	{"a field of an entry", "lease/meta.go", "TestPromises/^entries$",
 		"breaks: entries: 1 a new space, default/meta was ",
-		`json:"losses"`,
-		`json:"lost"`,
+		`json:"floorsSet"`,
+		`json:"floors"`,
 	},
 
 	{"a new flag", "cmd/randflake/internal/cli/next.go", "TestPromises/^flags$",

@@ -75,7 +75,8 @@ func TestAPI(t *testing.T) {
 		}
 		return
 	}
-	made := madeBefore(t, all)
+	made := declaredIn(t, listed(t), all)
+	present = declaredIn(t, declaredBy(present), all) // by the same rules
 	for _, path := range slices.Sorted(maps.Keys(made)) {
 		if present[path] == nil {
 			t.Errorf("breaks: api: %s went", path)
@@ -104,14 +105,30 @@ func fileOf(path string) string {
 	return "lists/api/" + strings.ReplaceAll(name, "/", "-") + ".txt"
 }
 
-// madeBefore returns the packages of lists/api, by their paths.
-func madeBefore(t *testing.T, present map[string]*types.Package) map[string]*types.Package {
-	files, err := filepath.Glob("lists/api/*.txt")
+// listed returns the files of lists/api.
+func listed(t *testing.T) (files []string) {
+	names, err := filepath.Glob("lists/api/*.txt")
 	require.NoError(t, err)
+	for _, name := range names {
+		files = append(files, strings.Join(read(t, name), "\n"))
+	}
+	return files
+}
+
+// declaredBy returns the files that -update would write.
+func declaredBy(present map[string]*types.Package) (files []string) {
+	for _, p := range present {
+		files = append(files, strings.Join(declarations(p), "\n"))
+	}
+	return files
+}
+
+// declaredIn returns the packages that files declare, by their paths. What these import is in present.
+func declaredIn(t *testing.T, files []string, present map[string]*types.Package) map[string]*types.Package {
 	set := token.NewFileSet()
 	importer := &stubs{set: set, syntax: map[string]*ast.File{}, made: map[string]*types.Package{}, present: present}
 	for _, file := range files {
-		syntax, err := parser.ParseFile(set, file, nil, parser.ParseComments)
+		syntax, err := parser.ParseFile(set, "", file, parser.ParseComments)
 		require.NoError(t, err)
 		for _, declared := range syntax.Decls {
 			if function, ok := declared.(*ast.FuncDecl); ok {
@@ -130,7 +147,7 @@ func madeBefore(t *testing.T, present map[string]*types.Package) map[string]*typ
 	return importer.made
 }
 
-// stubs imports the packages of lists/api from there, and others as they are.
+// stubs imports the packages that files declare from there, and others as they are.
 type stubs struct {
 	set      *token.FileSet
 	syntax   map[string]*ast.File
@@ -232,17 +249,53 @@ func (w *writer) declare(object types.Object) []string {
 	return w.declareType(object.Type().(*types.Named))
 }
 
+// declareType declares a type and its methods, with those of an embedded internal type. What else mentions internal
+// types is left out: no user can name them.
 func (w *writer) declareType(named *types.Named) []string {
-	lines := []string{fmt.Sprintf("type %s%s %s", named.Obj().Name(), w.parameters(named), w.text(withoutHidden(named.Underlying())))}
+	name := named.Obj().Name()
+	lines := []string{fmt.Sprintf("type %s%s %s", name, w.parameters(named), w.text(withoutHidden(named.Underlying())))}
+	own := map[string]bool{}
 	for i := range named.NumMethods() {
 		method := named.Method(i)
-		if method.Exported() {
-			signature := method.Signature()
-			lines = append(lines, fmt.Sprintf("func (%s) %s%s", w.text(signature.Recv().Type()), method.Name(),
-				strings.TrimPrefix(w.text(signature), "func")))
+		own[method.Name()] = true
+		lines = append(lines, w.method(w.text(method.Signature().Recv().Type()), method)...)
+	}
+	for _, field := range embeddedInternal(named.Underlying()) {
+		for method := range types.NewMethodSet(field.Type()).Methods() {
+			if !own[method.Obj().Name()] {
+				lines = append(lines, w.method("*"+name, method.Obj().(*types.Func))...)
+			}
 		}
 	}
 	return lines
+}
+
+func (w *writer) method(receiver string, method *types.Func) []string {
+	if !method.Exported() || isInternal(method.Signature()) {
+		return nil
+	}
+	return []string{fmt.Sprintf("func (%s) %s%s", receiver, method.Name(), strings.TrimPrefix(w.text(method.Signature()), "func"))}
+}
+
+func embeddedInternal(t types.Type) (fields []*types.Var) {
+	s, ok := t.(*types.Struct)
+	if !ok {
+		return nil
+	}
+	for field := range s.Fields() {
+		if field.Embedded() && isInternal(field.Type()) {
+			fields = append(fields, field)
+		}
+	}
+	return fields
+}
+
+// isInternal reports whether a type mentions one of an internal package.
+func isInternal(t types.Type) bool {
+	if pointer, ok := t.(*types.Pointer); ok {
+		t = types.Unalias(pointer.Elem())
+	}
+	return strings.Contains(types.TypeString(t, nil), "/internal/")
 }
 
 func (w *writer) parameters(named *types.Named) string {
@@ -256,18 +309,19 @@ func (w *writer) parameters(named *types.Named) string {
 	return "[" + strings.Join(all, ", ") + "]"
 }
 
-// withoutHidden returns a struct type without its unexported fields. One field says that there were some.
+// withoutHidden returns a struct type without its unexported fields, of which one field says that there were some, and
+// an interface without the methods that mention internal types.
 func withoutHidden(t types.Type) types.Type {
 	s, ok := t.(*types.Struct)
 	if !ok {
-		return t
+		return withoutInternal(t)
 	}
 	var fields []*types.Var
 	var tags []string
 	hidden := false
 	for i := range s.NumFields() {
 		field := s.Field(i)
-		if !field.Exported() && !field.Embedded() {
+		if !field.Exported() && !field.Embedded() || field.Embedded() && isInternal(field.Type()) {
 			hidden = true
 			continue
 		}
@@ -282,4 +336,18 @@ func withoutHidden(t types.Type) types.Type {
 		fields = append(fields, types.NewField(token.NoPos, nil, "_", of, false))
 	}
 	return types.NewStruct(fields, tags)
+}
+
+func withoutInternal(t types.Type) types.Type {
+	i, ok := t.(*types.Interface)
+	if !ok || !isInternal(t) {
+		return t
+	}
+	var methods []*types.Func
+	for method := range i.ExplicitMethods() {
+		if !isInternal(method.Signature()) {
+			methods = append(methods, method)
+		}
+	}
+	return types.NewInterfaceType(methods, slices.Collect(i.EmbeddedTypes())).Complete()
 }

@@ -20,8 +20,8 @@ const (
 
 // newerFormat makes a build that knows format 2, and makes spaces of 4,096 nodes in it.
 var newerFormat = strings.NewReplacer(
-	"m.Format != metaFormat", "m.Format < 1 || m.Format > 2",
-	"	return json.Marshal(m)\n", "	if m.Nodes == 4096 {\n		m.Format = 2\n	}\n	return json.Marshal(m)\n",
+	"stored.Format != metaFormat", "stored.Format < 1 || stored.Format > 2",
+	" metaFormat,\n", " map[bool]int{false: 1, true: 2}[m.Nodes == 4096],\n",
 )
 
 func TestTwoBuilds(t *testing.T) {

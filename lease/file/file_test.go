@@ -195,19 +195,20 @@ func TestDamage(t *testing.T) {
 		damage     func(e *Engine) error
 		read, swap error
 	}{
-		"torn":             {func(e *Engine) error { return os.Truncate(e.path(entriesName), 150) }, corrupt, corrupt},
-		"empty":            {func(e *Engine) error { return os.Truncate(e.path(entriesName), 0) }, corrupt, corrupt},
-		"without entries":  {func(e *Engine) error { return alter(e, `"entries":`, `"others":`, true) }, corrupt, corrupt},
-		"of other content": {func(e *Engine) error { return alter(e, `{`, `entries`, true) }, corrupt, corrupt},
-		"of another type":  {func(e *Engine) error { return alter(e, `"position":1`, `"position":-1`, true) }, corrupt, corrupt},
-		"altered":          {func(e *Engine) error { return alter(e, `"position":1`, `"position":2`, false) }, corrupt, corrupt},
-		"missing":          {func(e *Engine) error { return os.Remove(e.path(entriesName)) }, corrupt, corrupt},
-		"of another":       {func(e *Engine) error { return os.WriteFile(e.path(lineageName), []byte("x\n"), 0o600) }, corrupt, corrupt},
-		"without lineage":  {func(e *Engine) error { return os.Remove(e.path(lineageName)) }, corrupt, corrupt},
-		"gone":             {func(e *Engine) error { return os.RemoveAll(e.dir) }, noSpace, noSpace},
-		"emptied":          {func(e *Engine) error { return errors.Join(os.RemoveAll(e.dir), os.Mkdir(e.dir, 0o700)) }, noSpace, noSpace},
-		"gone and closed":  {func(e *Engine) error { return errors.Join(os.RemoveAll(e.dir), e.Close()) }, fs.ErrClosed, fs.ErrClosed},
-		"without its lock": {func(e *Engine) error { return os.Remove(e.path(lockName)) }, nil, noSpace},
+		"torn":               {func(e *Engine) error { return os.Truncate(e.path(entriesName), 150) }, corrupt, corrupt},
+		"empty":              {func(e *Engine) error { return os.Truncate(e.path(entriesName), 0) }, corrupt, corrupt},
+		"without entries":    {func(e *Engine) error { return alter(e, `"entries":`, `"others":`, true) }, corrupt, corrupt},
+		"of other content":   {func(e *Engine) error { return alter(e, `{`, `entries`, true) }, corrupt, corrupt},
+		"of another type":    {func(e *Engine) error { return alter(e, `"position":1`, `"position":-1`, true) }, corrupt, corrupt},
+		"altered":            {func(e *Engine) error { return alter(e, `"position":1`, `"position":2`, false) }, corrupt, corrupt},
+		"missing":            {func(e *Engine) error { return os.Remove(e.path(entriesName)) }, corrupt, corrupt},
+		"of another":         {func(e *Engine) error { return os.WriteFile(e.path(lineageName), []byte("x\n"), 0o600) }, corrupt, corrupt},
+		"without lineage":    {func(e *Engine) error { return os.Remove(e.path(lineageName)) }, corrupt, corrupt},
+		"gone":               {func(e *Engine) error { return os.RemoveAll(e.dir) }, noSpace, noSpace},
+		"emptied":            {func(e *Engine) error { return errors.Join(os.RemoveAll(e.dir), os.Mkdir(e.dir, 0o700)) }, noSpace, noSpace},
+		"gone and closed":    {func(e *Engine) error { return errors.Join(os.RemoveAll(e.dir), e.Close()) }, fs.ErrClosed, fs.ErrClosed},
+		"without its lock":   {func(e *Engine) error { return os.Remove(e.path(lockName)) }, nil, noSpace},
+		"of a newer program": {func(e *Engine) error { return alter(e, `"position":1`, `"newer":1,"position":1`, true) }, nil, nil},
 	} {
 		e := prepared(t, place(t))
 		require.NoError(t, tt.damage(e))
@@ -220,7 +221,10 @@ func TestDamage(t *testing.T) {
 		if tt.read == corrupt {
 			require.ErrorIs(t, e.Prepare(t.Context()), corrupt, "%s: made again", name)
 		}
-		if after, _ := os.ReadFile(e.path(entriesName)); string(after) != string(before) {
+		after, _ := os.ReadFile(e.path(entriesName))
+		if tt.swap == nil {
+			require.Contains(t, string(after), `,"newer":1}`, "%s", name)
+		} else if string(after) != string(before) {
 			t.Errorf("%s: the entries were changed", name)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/internal/localfile"
+	"github.com/randflake/randflake/lease/internal/stored"
 )
 
 // A state is the second line of the file of entries, in JSON. The first line has its SHA-256. The names
@@ -22,6 +23,8 @@ type state struct {
 	Token    string            `json:"token"` // that of the directory
 	Position uint64            `json:"position"`
 	Entries  map[string][]byte `json:"entries"`
+
+	before []byte // the line that was read, for its keys that this program does not know; or nil
 }
 
 // load reads first the entries, then the lineage. If the directory is replaced in between, the
@@ -49,6 +52,7 @@ func (e *Engine) load(ctx context.Context) (s state, lineage string, err error) 
 	if err != nil {
 		return s, "", e.corrupt(entriesName, fmt.Sprintf("it has other content: %v", err))
 	}
+	s.before = body
 	lineage, err = e.lineage(s)
 	return s, lineage, err
 }
@@ -96,7 +100,7 @@ func (e *Engine) lineage(s state) (string, error) {
 
 // encode returns the content of the file of entries.
 func (s *state) encode() []byte {
-	body, _ := json.Marshal(s) // can't fail on such fields
+	body, _ := stored.Encode(*s, s.before) // can't fail on such fields
 	return slices.Concat([]byte(sumOf(body)), []byte("\n"), body)
 }
 

@@ -11,6 +11,8 @@
 // run for credentials, and a call waits for it even after its context ended. Account or user must be
 // allowed to get and update this one ConfigMap, and for Prepare to create it.
 //
+// The cluster's authority (ca.crt) is read once: after it was replaced, start the program again.
+//
 // # ConfigMap
 //
 // All entries are in the key "entries" of the ConfigMap. A swap replaces the ConfigMap as a whole
@@ -51,14 +53,16 @@ import (
 
 // An Engine keeps entries in a ConfigMap. It implements [lease.Engine].
 type Engine struct {
-	*document.Engine
+	*engine
 	client *http.Client
 }
+
+type engine = document.Engine
 
 // Close implements [lease.Engine].
 func (e *Engine) Close() error {
 	net.CloseIdleConnectionsFor(e.client.Transport)
-	return e.Engine.Close()
+	return e.engine.Close()
 }
 
 // Connect returns an engine for a URL. It reads files, and sends nothing yet.

@@ -69,7 +69,9 @@ import (
 )
 
 // An Engine keeps entries in an object. It implements [lease.Engine].
-type Engine struct{ *document.Engine }
+type Engine struct{ *engine }
+
+type engine = document.Engine
 
 // New returns an engine on a client, which stays the caller's. prefix is what the names of the
 // engine's objects begin with, up to a slash; "randflake" if empty.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/internal/backoff"
+	"github.com/randflake/randflake/lease/internal/stored"
 	"github.com/randflake/randflake/lease/internal/swap"
 )
 
@@ -76,6 +77,8 @@ type content struct {
 
 	// Swap is random: a server may say that it put what is there already (RFC 9110, 13.1.1).
 	Swap string `json:"swap"`
+
+	others []byte // keys that this program does not know: see stored.Others
 }
 
 // A snapshot is what was seen of the document. It is never changed.
@@ -169,6 +172,7 @@ func (e *Engine) replace(ctx context.Context, v *snapshot, put []lease.Entry) (l
 		Written:  v.doc.Date,
 		Swap:     rand.Text(),
 		Entries:  maps.Clone(v.content.Entries),
+		others:   v.content.others,
 	}
 	for _, p := range put {
 		next.Entries[p.Name] = append([]byte{}, p.Value...) // not nil, which would be no entry
@@ -244,6 +248,9 @@ func (e *Engine) load(ctx context.Context) (*snapshot, error) {
 	if err == nil && (v.content.Lineage == "" || v.content.Entries == nil) {
 		err = errors.New("want a lineage and entries")
 	}
+	if err == nil {
+		v.content.others, err = stored.Others(v.content, d.Content)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w: it has other content: nothing was changed: %w", e, lease.ErrCorrupt, err)
 	}
@@ -266,7 +273,7 @@ func (v *snapshot) markCopy() {
 }
 
 func (e *Engine) put(ctx context.Context, c content, tag string) (Document, error) {
-	text, _ := json.Marshal(c) // can't fail on such fields
+	text, _ := stored.Encode(c, c.others) // can't fail on such fields
 	d, err := e.backend.Put(ctx, text, tag)
 	return d, e.checkAnswer(ctx, "write", d, err)
 }

@@ -276,10 +276,15 @@ func TestCopied(t *testing.T) {
 			t.Fatalf("a copy has lineage %s, and after a swap %s: want it short, and to stay", copied.Lineage, a.Lineage)
 		}
 	}
-	undated := content{Lineage: "l", Entries: map[string][]byte{}}
+	undated := content{Lineage: "l", Entries: map[string][]byte{}, others: []byte(`{"newer":1}`)}
 	require.Done(t)(e.put(t.Context(), undated, m.document.Tag))
 	if _, a := leasetest.Get(t, e, "a"); a.Lineage != "l-m" {
 		t.Errorf("without a date: lineage %s, want l-m", a.Lineage)
+	}
+	for range 2 {
+		leasetest.Put(t, e, "a", "1")
+		text := string(m.document.Content)
+		require.That(t, strings.HasSuffix(text, `,"newer":1}`), "a newer program's key went: %s", text)
 	}
 }
 
