@@ -99,9 +99,7 @@ func everythingAtOnce(t *testing.T, strict bool, leases []Lease, options []Optio
 					fill = func(dst []ID) (int, error) { return g.FillWait(t.Context(), dst) }
 				}
 				n, err := fill(ids)
-				if n != len(ids) || err != nil {
-					t.Errorf("%d of %d IDs, %v", n, len(ids), err)
-				}
+				require.That(t, n == len(ids) && err == nil, "%d of %d IDs, %v", n, len(ids), err)
 				l.addIDs(g, ids)
 			}
 		})

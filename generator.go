@@ -106,11 +106,6 @@ func (g *Generator) Generate() (ID, error) { // Wait has its lines once more
 }
 
 // generate is Generate by the slow way, without reporting a refusal.
-//
-// The slow ways make attempts until one succeeds, or afterRefusal says that no other helps. generate
-// takes an ID of this processor's shard, and fillFromShards does so for fewer than 64 of them.
-// fillFromCursor is for more, and with Strict for all: it claims runs from the cursor. No clock is
-// read while a shard is pinned: that may allocate, and an injected clock may block.
 func (g *Generator) generate() (ID, error) {
 	if g.strict {
 		var id [1]ID
@@ -135,6 +130,11 @@ func (g *Generator) generate() (ID, error) {
 }
 
 // An attempt is one try of a call: under this state, in this second.
+//
+// The slow ways make attempts until one succeeds, or afterRefusal says that no other helps. generate
+// takes an ID of this processor's shard, and fillFromShards does so for fewer than 64 of them.
+// fillFromCursor is for more, and with Strict for all: it claims runs from the cursor. No clock is
+// read while a shard is pinned: that may allocate, and an injected clock may block.
 type attempt struct {
 	st    *state
 	now   int64 // the Unix second

@@ -70,27 +70,27 @@ func SecretFromBytes(b []byte) (Secret, error) {
 // not quote the text.
 func ParseSecret(text string) (Secret, error) {
 	text = strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r")
-	invalid := fmt.Errorf("%w: want 32 hexadecimal digits or the base64 of 16 bytes, in plain text without quotes, "+
-		"got %d bytes",
-		ErrInvalidSecret, len(text))
-	if strings.ContainsAny(text, "\r\n") {
-		return Secret{}, invalid // package base64 would skip them
+	key, err := decodeSecret(text)
+	if err != nil || len(key) != secretSize {
+		return Secret{}, fmt.Errorf("%w: want 32 hexadecimal digits or the base64 of 16 bytes, "+
+			"in plain text without quotes, got %d bytes", ErrInvalidSecret, len(text))
 	}
-	var decoded []byte
-	var err error
+	return SecretFromBytes(key)
+}
+
+// decodeSecret returns the bytes that a text stands for. Its error is not for callers.
+func decodeSecret(text string) ([]byte, error) {
 	if len(text) == 2*secretSize {
-		decoded, err = hex.DecodeString(text)
-	} else {
-		encoding := base64.RawStdEncoding
-		if strings.ContainsAny(text, "-_") {
-			encoding = base64.RawURLEncoding
-		}
-		decoded, err = encoding.Strict().DecodeString(strings.TrimSuffix(text, "=="))
+		return hex.DecodeString(text)
 	}
-	if err != nil || len(decoded) != secretSize {
-		return Secret{}, invalid
+	if strings.ContainsAny(text, "\r\n") {
+		return nil, errors.New("a line break, which package base64 would skip")
 	}
-	return SecretFromBytes(decoded)
+	encoding := base64.RawStdEncoding
+	if strings.ContainsAny(text, "-_") {
+		encoding = base64.RawURLEncoding
+	}
+	return encoding.Strict().DecodeString(strings.TrimSuffix(text, "=="))
 }
 
 // Hex reveals the secret, as 32 hexadecimal digits that ParseSecret reads. Write them only where

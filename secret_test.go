@@ -149,9 +149,7 @@ func TestParseSecretRefuses(t *testing.T) {
 func TestSecretFromBytes(t *testing.T) {
 	b := []byte("0123456789abcdef")
 	secret, err := SecretFromBytes(b)
-	if err != nil || secret.Hex() != "30313233343536373839616263646566" {
-		t.Fatalf("%s, %v", secret.Hex(), err)
-	}
+	require.Must(t, err == nil && secret.Hex() == "30313233343536373839616263646566", "%s, %v", secret.Hex(), err)
 	require.Gives(t, secret, "its text")(ParseSecret(secret.Hex()))
 	clear(b)
 	require.That(t, secret.Hex() == "30313233343536373839616263646566", "the secret shares the caller's bytes")

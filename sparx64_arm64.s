@@ -19,12 +19,13 @@
 // each set.
 //
 // 0 to 15    planes of set i: a = 4i, b = 4i+1, c = 4i+2, d = 4i+3
-// 16 to 20   scratch
+// 16 to 19   scratch
 // R0         keys of the current step
 // R1         output
 // R2         input, or the first raw value
 // R3         turns left; a turn is two steps, after which the planes are back in their registers
 // R4 to R8   scratch
+#define KEYED 20  // b with its next key, not rotated yet: see LASTROUND
 #define KX 21     // keys of x and y in the branch (a, b)
 #define KY 22
 #define LX 23     // and in the branch (c, d)
@@ -157,10 +158,7 @@ GLOBL ascending<>(SB), RODATA|NOPTR, $16
 
 // The linear layer, within the third round, whose y is still to come: r is the old b rol 2, and d the old d rol 2. The
 // round would end with b = r ^ a and d ^= c. So the layer's t = (a ^ b) rol 8 is r with its bytes swapped. Then
-// c ^= a ^ t and d ^= b ^ t.
-//
-// r comes with key 19 added, d with key 13. Key 19 is for b, but also gets into d, and by t, with its bytes swapped,
-// into c and d. LY of the third round makes up for it in d, and the next KX in c.
+// c ^= a ^ t and d ^= b ^ t. For the keys in r and d see KEYS3.
 #define LINEAR(a, r, b, c, d, t) \
 	REV(r, t)    \
 	EOR(a, c, c) \
@@ -173,10 +171,10 @@ GLOBL ascending<>(SB), RODATA|NOPTR, $16
 #define LASTROUND(a, b, c, d, t, u) \
 	EOR(KX, a, a)     \
 	EOR(LX, c, c)     \
-	EOR(KY, b, 20)    \
+	EOR(KY, b, KEYED) \
 	EOR(LY, d, u)     \
-	SHR(14, 20, t)    \
-	SLI(2, 20, t)     \
+	SHR(14, KEYED, t) \
+	SLI(2, KEYED, t)  \
 	SRA(7, a, b)      \
 	SRA(7, c, d)      \
 	MLA(FACTOR, a, b) \
@@ -185,7 +183,7 @@ GLOBL ascending<>(SB), RODATA|NOPTR, $16
 	SLI(2, u, c)      \
 	LINEAR(b, t, a, d, c, u)
 
-// KEYS1, KEYS2 and KEYS3 load the keys of a step's rounds, those of y being the next ones.
+// KEYS1 and KEYS2 load the keys of a step's first rounds, those of y being the next ones.
 #define KEYS1 \
 	FIRSTKEY         \
 	DUPR4(KX)        \
@@ -199,6 +197,13 @@ GLOBL ascending<>(SB), RODATA|NOPTR, $16
 	KEY(8, LX)       \
 	KEYROR(2, 11, LY)
 
+// KEYS3 loads the keys of the third round. KY is key 19, for b after the layer: call it k, and k' with its bytes
+// swapped. LINEAR gets k with r, and what LY adds, q, with d. It leaves
+//
+//	t            with k', as t is r with its bytes swapped
+//	b = r ^ a    with k, as b should be
+//	c ^= a ^ t   with k', which FIRSTKEY takes out again
+//	d ^= r ^ c   with q ^ k ^ k', which should be key 13: so q is key 13 ^ k ^ k'
 #define KEYS3 \
 	KEY(4, KX)            \
 	KEYROR(2, 19, KY)     \
@@ -211,8 +216,8 @@ GLOBL ascending<>(SB), RODATA|NOPTR, $16
 	RORW   $2, R4, R4     \
 	DUPR4(LY)
 
-// LINEARKEY leaves in R4 what LINEAR has added to the new a: key 19, which is key 7 of the new step, with its bytes
-// swapped. FIRSTKEY adds to that the key of a for the first round.
+// LINEARKEY leaves k' in R4: key 19 is key 7 of the new step. FIRSTKEY adds to that the key of a, which was c, for the
+// first round.
 #define LINEARKEY \
 	MOVWU  (7*4)(R0), R4 \
 	REV16W R4, R4
@@ -354,8 +359,8 @@ TEXT ·decrypt32NEON(SB), NOSPLIT, $0-24
 // ---- SVE2 ----
 //
 // XAR exclusive-ors and rotates in one. It works on the whole of a register, however long; everything else uses the
-// low 128 bits, so the kernels are the same for every vector length. Cores have XAR on one vector pipe only, of two
-// or four. So set 0 is encrypted without it, by the other pipes: by llvm-mca, XAR in all four is slower than NEON on V2.
+// low 128 bits, so the kernels are the same for every vector length. Cores have XAR on one vector pipe only, of two or
+// four. So set 0 is encrypted without it, by the other pipes: by llvm-mca, XAR in all four is slower than NEON on V2.
 
 // MIXED does one macro for set 0 and another for the other three, as SETS does; MIXED2 as REVERSED does with set 0
 // and SWAPPED with the others.

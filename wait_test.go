@@ -110,9 +110,7 @@ func TestLaterCallersQueue(t *testing.T) {
 			waiter.Wait()
 			early := g.Cipher().Decrypt(first)
 			late := g.Cipher().Decrypt(second)
-			if err != nil || late != early+1 {
-				t.Errorf("%s: %v after %v, %v", how, late.Fields(), early.Fields(), err)
-			}
+			require.That(t, err == nil && late == early+1, "%s: %v after %v, %v", how, late.Fields(), early.Fields(), err)
 		})
 	}
 }

@@ -9,7 +9,11 @@ import (
 // TestUniformity counts IDs by their highest 8 bits. Random IDs exceed a chi-squared of 379, at 255
 // degrees of freedom, in one of a million runs. Snowflakes are the negative control.
 func TestUniformity(t *testing.T) {
-	for name, uniform := range map[string]bool{"randflake Generate": true, "crypto/rand 8 bytes": true, "Snowflake randflake": false} {
+	for name, uniform := range map[string]bool{
+		"randflake Generate":  true,
+		"crypto/rand 8 bytes": true,
+		"Snowflake randflake": false,
+	} {
 		const ids = 1 << 18
 		f := peerNamed(name).open()()
 		var counts [256]float64

@@ -22,7 +22,8 @@ func TestPrintersShowNoSecret(t *testing.T) {
 	shows := func(value any) (parts []string) {
 		text := printer.Sdump(value)
 		for i := range 4 {
-			for _, part := range []string{fmt.Sprintf("% x", shown[4*i:4*i+4]), fmt.Sprintf("%x", shown[4*i:4*i+4]), fmt.Sprint(roundKey(i))} {
+			word := shown[4*i : 4*i+4]
+			for _, part := range []string{fmt.Sprintf("% x", word), fmt.Sprintf("%x", word), fmt.Sprint(roundKey(i))} {
 				if strings.Contains(text, part) {
 					parts = append(parts, part)
 				}
@@ -33,7 +34,8 @@ func TestPrintersShowNoSecret(t *testing.T) {
 	if shows(&shown) == nil || shows(&[]uint32{roundKey(0)}) == nil { // the negative control
 		t.Error("what is not hidden is not found")
 	}
-	secret, start := must(randflake.SecretFromBytes(shown[:])), time.Unix(randflake.Epoch, 0)
+	secret := must(randflake.SecretFromBytes(shown[:]))
+	start := time.Unix(randflake.Epoch, 0)
 	g := must(randflake.New(secret, randflake.Lease{Start: start, End: start.Add(time.Minute)}))
 	for _, value := range []any{secret, &secret, g, g.Cipher()} {
 		if parts := shows(value); parts != nil {

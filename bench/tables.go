@@ -15,16 +15,20 @@ func (r result) tables() string {
 	}
 	section("What an ID costs", costNotes, r.all())
 	section("What a text costs", textNotes, r.texts())
-	section("How long a call takes", "Single calls of one goroutine, with a reading of the clock in each: *the loop* is what that takes, and at its "+
-		"worst, the machine. A call of `Fill` makes 1,024 IDs.\n\n", r.calls())
+	section("How long a call takes", callNotes, r.calls())
 	return strings.TrimRight(b.String(), "\n") + "\n"
 }
 
-const costNotes = "Time passed for each ID, by as many goroutines as processors together: medians of rounds in which all sources take turns. The ratio is to `" +
-	yardstick + "` in the same round. *At its limit*: the format has no more IDs a second, however fast the code is. *Beyond its limit*: the IDs have " +
-	"times that are still to come.\n\n"
+const (
+	costNotes = "Time passed for each ID, by as many goroutines as processors together: medians of rounds in which all " +
+		"sources take turns. The ratio is to `" + yardstick + "` in the same round. *At its limit*: the format has no more " +
+		"IDs a second, however fast the code is. *Beyond its limit*: the IDs have times that are still to come.\n\n"
 
-const textNotes = "Reading, printing and hiding an ID, as above on one processor.\n\n"
+	textNotes = "Reading, printing and hiding an ID, as above on one processor.\n\n"
+
+	callNotes = "Single calls of one goroutine, with a reading of the clock in each: *the loop* is what that takes, and " +
+		"at its worst, the machine. A call of `Fill` makes 1,024 IDs.\n\n"
+)
 
 // markdown returns a table whose first row is the head. Columns of numbers, or of nothing, are to the right.
 func markdown(rows [][]string) string {
@@ -54,7 +58,8 @@ func (r result) on(p peer) (one, all cost) {
 }
 
 func (r result) all() [][]string {
-	rows := [][]string{{"source", "bits", "allocations", "ns per ID, one processor", "ratio", fmt.Sprintf("ns per ID, %d processors", r.processors), "ratio",
+	onAll := fmt.Sprintf("ns per ID, %d processors", r.processors)
+	rows := [][]string{{"source", "bits", "allocations", "ns per ID, one processor", "ratio", onAll, "ratio",
 		"limit, IDs a second", "what is called"}}
 	for _, p := range peers {
 		limit := ""

@@ -27,43 +27,52 @@ var (
 
 // texts are what reads, prints and hides IDs: each group ours first, and then what people use instead.
 var texts = []peer{
-	{name: "randflake Parse", call: "randflake.Parse", open: reading(randflake.Parse, someID.String())},
-	{name: "ULID Parse", call: "randflake/ulid, Parse", open: reading(ulid.Parse, someUUID.String())},
-	{name: "ULID Parse oklog", call: "github.com/oklog/ulid/v2, ParseStrict", open: reading(oklog.ParseStrict, someUUID.String())},
-	{name: "UUID Parse", call: "randflake/ulid, ParseUUID", open: reading(ulid.ParseUUID, ulid.FormatUUID(someUUID))},
-	{name: "UUID Parse google", call: "github.com/google/uuid, Parse", open: reading(google.Parse, ulid.FormatUUID(someUUID))},
-	{name: "sqids Decode", call: "github.com/sqids/sqids-go, Decode",
-		open: reading(func(text string) ([]uint64, error) { return short.Decode(text), nil }, must(short.Encode([]uint64{uint64(someID)})))},
-	{name: "hashids Decode", call: "github.com/speps/go-hashids/v2, DecodeInt64WithError",
-		open: reading(salted.DecodeInt64WithError, must(salted.EncodeInt64([]int64{int64(someID)})))},
+	reads("randflake Parse", "randflake.Parse", randflake.Parse, someID.String()),
+	reads("ULID Parse", "randflake/ulid, Parse", ulid.Parse, someUUID.String()),
+	reads("ULID Parse oklog", "github.com/oklog/ulid/v2, ParseStrict", oklog.ParseStrict, someUUID.String()),
+	reads("UUID Parse", "randflake/ulid, ParseUUID", ulid.ParseUUID, ulid.FormatUUID(someUUID)),
+	reads("UUID Parse google", "github.com/google/uuid, Parse", google.Parse, ulid.FormatUUID(someUUID)),
+	reads("sqids Decode", "github.com/sqids/sqids-go, Decode", decodeSqid, must(sqid())),
+	reads("hashids Decode", "github.com/speps/go-hashids/v2, DecodeInt64WithError",
+		salted.DecodeInt64WithError, must(hashid())),
 
-	{name: "randflake String", call: "randflake.ID.String", open: printing(infallible(someID.String))},
-	{name: "ULID String", call: "randflake/ulid, ID.String", open: printing(infallible(someUUID.String))},
-	{name: "ULID String oklog", call: "github.com/oklog/ulid/v2, ULID.String", open: printing(infallible(oklog.ULID(someUUID).String))},
-	{name: "UUID String", call: "randflake/ulid, FormatUUID", open: printing(func() (string, error) { return ulid.FormatUUID(someUUID), nil })},
-	{name: "UUID String google", call: "github.com/google/uuid, UUID.String", open: printing(infallible(google.UUID(someUUID).String))},
-	{name: "sqids Encode", call: "github.com/sqids/sqids-go, Encode", open: printing(func() (string, error) { return short.Encode([]uint64{uint64(someID)}) })},
-	{name: "hashids Encode", call: "github.com/speps/go-hashids/v2, EncodeInt64",
-		open: printing(func() (string, error) { return salted.EncodeInt64([]int64{int64(someID)}) })},
+	prints("randflake String", "randflake.ID.String", infallible(someID.String)),
+	prints("ULID String", "randflake/ulid, ID.String", infallible(someUUID.String)),
+	prints("ULID String oklog", "github.com/oklog/ulid/v2, ULID.String", infallible(oklog.ULID(someUUID).String)),
+	prints("UUID String", "randflake/ulid, FormatUUID", uuidText),
+	prints("UUID String google", "github.com/google/uuid, UUID.String", infallible(google.UUID(someUUID).String)),
+	prints("sqids Encode", "github.com/sqids/sqids-go, Encode", sqid),
+	prints("hashids Encode", "github.com/speps/go-hashids/v2, EncodeInt64", hashid),
 
-	{name: "link Text", call: "randflake/link, Signer.Text", open: printing(func() (string, error) { return receipts.Text(someID), nil })},
-	{name: "link Verify", call: "randflake/link, Signer.Verify", open: reading(receipts.Verify, someLink)},
-	{name: "mask UUID", call: "randflake/mask, UUIDMasker.Mask", open: each(ends(func() (ulid.ID, error) { return orders.Mask(someUUID) }))},
-	{name: "unmask UUID", call: "randflake/mask, UUIDMasker.Open", open: each(ends(func() (ulid.ID, error) { return orders.Open(someOrder) }))},
+	prints("link Text", "randflake/link, Signer.Text", linkText),
+	reads("link Verify", "randflake/link, Signer.Verify", receipts.Verify, someLink),
+	converts("mask UUID", "randflake/mask, UUIDMasker.Mask", orders.Mask, someUUID),
+	converts("unmask UUID", "randflake/mask, UUIDMasker.Open", orders.Open, someOrder),
 }
 
-// reading opens sources that parse a text.
-func reading[T any](parse func(string) (T, error), text string) opener {
-	return each(func() (high, low uint64, err error) {
+func sqid() (string, error)                    { return short.Encode([]uint64{uint64(someID)}) }
+func decodeSqid(text string) ([]uint64, error) { return short.Decode(text), nil }
+func hashid() (string, error)                  { return salted.EncodeInt64([]int64{int64(someID)}) }
+func uuidText() (string, error)                { return ulid.FormatUUID(someUUID), nil }
+func linkText() (string, error)                { return receipts.Text(someID), nil }
+
+// reads is a peer that parses a text.
+func reads[T any](name, call string, parse func(string) (T, error), text string) peer {
+	return peer{name: name, call: call, open: each(func() (high, low uint64, err error) {
 		_, err = parse(text)
 		return 0, 0, err
-	})
+	})}
 }
 
-// printing opens sources that print.
-func printing(text func() (string, error)) opener {
-	return each(func() (high, low uint64, err error) {
+// prints is a peer that prints a text.
+func prints(name, call string, text func() (string, error)) peer {
+	return peer{name: name, call: call, open: each(func() (high, low uint64, err error) {
 		printed, err := text()
 		return 0, uint64(len(printed)), err
-	})
+	})}
+}
+
+// converts is a peer that makes one UUID of another.
+func converts(name, call string, convert func(ulid.ID) (ulid.ID, error), id ulid.ID) peer {
+	return peer{name: name, call: call, open: each(ends(func() (ulid.ID, error) { return convert(id) }))}
 }

@@ -34,7 +34,7 @@ import (
 // that name. So it waits for the same as after a loss.
 type Counter struct {
 	Name string `json:"-"`
-	Next int64  `json:"next"` // the next free number; if none is left, beyond Last, or -1 where that is no int64
+	Next int64  `json:"next"` // the next free number, unless the counter has Ended
 
 	Start   int64  `json:"start"`             // the first number, of each period if there are any
 	Step    int64  `json:"step"`              // from one number to the next
@@ -78,8 +78,9 @@ func (c Counter) shape() string {
 // A Run is what a process has taken of a counter: N numbers, First, First+Step and so on.
 type Run struct{ First, N, Step int64 }
 
-// isUsedUp reports whether no number is left.
-func (c *Counter) isUsedUp() bool { return c.Next > c.Last || c.Next < 0 }
+// Ended reports whether no number is left, in this period if the counter has any. Next is then beyond
+// Last, or -1 if that would overflow.
+func (c Counter) Ended() bool { return c.Next > c.Last || c.Next < 0 }
 
 // has reports whether a number is one of the counter's.
 func (c *Counter) has(n int64) bool {

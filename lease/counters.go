@@ -81,7 +81,7 @@ func (s *Space) TakeNumbers(ctx context.Context, name string, period Period, n i
 // checkNumbers returns why no number of a counter can be taken, or nil.
 func (s *Space) checkNumbers(c *Counter) error {
 	switch {
-	case c.isUsedUp():
+	case c.Ended():
 		return fmt.Errorf("%w: %s of %s ends at %d", ErrEnd, c.Name, s, c.Last)
 	case c.Lost:
 		known := "no number is"
@@ -116,7 +116,7 @@ func (s *Space) SetCounter(ctx context.Context, name string, next int64) error {
 			return fmt.Errorf("%w: %s of %s: data were found to be lost just now: "+
 				"set it once more, beyond all numbers that were taken",
 				ErrCounter, name, s)
-		case c.isUsedUp(): // there is nothing to set, even after a loss
+		case c.Ended(): // there is nothing to set, even after a loss
 			return fmt.Errorf("%w: %s of %s ends at %d", ErrEnd, name, s, c.Last)
 		case c.Periods != "" && c.Period == "" && seen.meta.Floor == 0:
 			return fmt.Errorf("%w: set counter %s: no period has begun, and each begins at %d: take a number before",

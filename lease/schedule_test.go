@@ -19,6 +19,9 @@ var (
 // playMany plays schedules of random seeds. play returns what is wrong, or "". One that goes wrong is played
 // once more, and then play returns what happened.
 func playMany(t *testing.T, few int, play func(seed uint64, logs bool) string) {
+	if testing.Short() { // the race detector needs little of one goroutine, and emulated machines are slow
+		few /= 10
+	}
 	most := cmp.Or(*schedules, few)
 	if testing.Short() && *schedules == 0 {
 		most = few / 10 // for the race detector, of which one goroutine needs little, and for emulated machines

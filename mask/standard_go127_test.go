@@ -21,7 +21,5 @@ func TestStandardUUID(t *testing.T) {
 	shown, err := standard.Parse(id.String())
 	require.Must(t, err == nil && shown[6]>>4 == 4, "%v is %v, %v", id, shown, err)
 	back, err := standardMasker.Open(shown)
-	if err != nil || back != id.Inner() {
-		t.Errorf("%v opens to %v, %v, want %v", shown, back, err, id.Inner())
-	}
+	require.That(t, err == nil && back == id.Inner(), "%v opens to %v, %v, want %v", shown, back, err, id.Inner())
 }

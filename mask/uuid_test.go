@@ -249,9 +249,7 @@ func TestUUIDKinds(t *testing.T) {
 		inner := uuidOf(t, v[0])
 		masked := uuidOf(t, v[1])
 		other, err := shortLivedMasker.Mask(inner)
-		if other == masked || err != nil {
-			t.Errorf("%s is masked as %x for two kinds, %v", v[0], other, err)
-		}
+		require.That(t, other != masked && err == nil, "%s is masked as %x for two kinds, %v", v[0], other, err)
 		if opened, _ := sessionMasker.Open(other); opened == inner {
 			t.Errorf("%x opens to %s as another kind", other, v[0])
 		}

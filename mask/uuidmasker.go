@@ -70,8 +70,14 @@ func checkVersion[T ~[16]byte](u T, version byte) error {
 	return nil
 }
 
-// convert returns u with another version, and what f makes of its other 122 bits: 60 around the version
-// and 62 after the variant. f gets them as two halves of 61.
+// A UUID has 48 bits, a version of 4, and 12 bits; then a variant of 2, and 62 bits (RFC 9562). Encrypted are
+// the 60 bits around the version and the 62 after the variant, as two halves of 61.
+const (
+	variantBits uint64 = 3 << 62
+	variant     uint64 = 2 << 62
+)
+
+// convert returns u with another version, and what f makes of its other 122 bits.
 func convert[T ~[16]byte](u T, version uint64, f func(high, low uint64) (uint64, uint64)) (converted T) {
 	around := withoutVersion(binary.BigEndian.Uint64(u[:8]))
 	after := binary.BigEndian.Uint64(u[8:]) &^ variantBits
@@ -85,14 +91,7 @@ func convert[T ~[16]byte](u T, version uint64, f func(high, low uint64) (uint64,
 	return converted
 }
 
-// The variant of RFC 9562 is in the two highest bits of a UUID's second half.
-const (
-	variantBits uint64 = 3 << 62
-	variant     uint64 = 2 << 62
-)
-
-// withoutVersion returns the bits around the version in the first half of a UUID. The version is in
-// the bits 12 to 15, from the lowest one on.
+// withoutVersion returns the bits around the version in the first half of a UUID.
 func withoutVersion(first uint64) uint64 { return first>>16<<12 | first&0xfff }
 
 // withVersion puts a version between the bits around it.

@@ -32,29 +32,31 @@ func (l *Layout) boundsOf(lease randflake.Lease, p policy) (bounds, error) {
 	}
 	start, end := lease.Start, lease.End
 	layoutEnd := l.lastUnit() + 1
+	firstUnit := max(l.firstFrom(start), 0)
+	endUnit := min(l.firstFrom(end), layoutEnd)
+	switch {
+	case firstUnit >= layoutEnd: // comes before the next case, which is true then, too
+		return bounds{}, fmt.Errorf("%w: start %s: %w", errInvalidLease, rfc3339(start), l.ended())
+	case firstUnit >= endUnit:
+		return bounds{}, fmt.Errorf("%w: %s to %s: want one at which a unit begins, each %s since %s",
+			errInvalidLease, rfc3339(start), rfc3339(end), l.tick(), rfc3339(l.Epoch()))
+	}
 	b := bounds{
 		sequenceBits: l.sequence.bits,
 		timeBits:     l.time.bits,
-		firstUnit:    max(l.firstFrom(start), 0),
-		endUnit:      min(l.firstFrom(end), layoutEnd),
+		firstUnit:    firstUnit,
+		endUnit:      endUnit,
 		layoutEnd:    layoutEnd,
 		random:       p.random,
 		ahead:        int64(p.ahead / l.tick()),
 		lag:          int64(max(catchUp/l.tick(), 1)),
 	}
-	b.beginAt(b.firstUnit)
 	if p.stepBack {
 		b.maxRollback = l.rollback.max()
 	} else {
 		b.hold = int64((clockTolerance + l.tick() - 1) / l.tick())
 	}
-	switch {
-	case b.firstUnit >= layoutEnd: // comes before the next case, which is true then, too
-		return bounds{}, fmt.Errorf("%w: start %s: %w", errInvalidLease, rfc3339(start), l.ended())
-	case b.firstUnit >= b.endUnit:
-		return bounds{}, fmt.Errorf("%w: %s to %s: want one at which a unit begins, each %s since %s",
-			errInvalidLease, rfc3339(start), rfc3339(end), l.tick(), rfc3339(l.Epoch()))
-	}
+	b.beginAt(firstUnit)
 	return b, nil
 }
 

@@ -2,27 +2,30 @@ package snowflake
 
 import "hash/maphash"
 
-// The rules by which a cursor hands out values. A claim gets values of one unit. Mostly that is the candidate: the unit
-// that contains next, or the one after it if the newest value was the last of its unit. A candidate is opened once a
-// value of it is claimed.
+// The rules by which a cursor hands out values. A claim gets values of one unit of time. Their words:
 //
-// If the candidate is opened, a claim gets
-//   - the rest of it, if the clock is in it, before it by at most ahead + hold, or past it by at most lag and the
-//     candidate is awaited;
-//   - all of the clock's unit, if the clock is past it otherwise: the rest is lost;
-//   - errClockBackward, if the clock is before it by more.
+//	candidate  the unit of the newest value, or the one after it if that value was the last of its unit
+//	opened     of a candidate: the newest value is in it
+//	awaited    of a candidate: callers wait for it, or it passed before the unit that they waited for was opened
+//	ahead      how many units ahead of the clock a candidate may be opened: the limit of RunAhead, or 0
+//	hold       how many more units an opened candidate may be ahead of a clock that stepped back
+//	lag        how many units late an awaited candidate may be used, as the timers of callers are late
 //
-// If the candidate is not opened, a claim gets
-//   - all of it, if the clock is in it, before it by at most ahead, or past it by at most lag and the candidate is
-//     awaited;
-//   - all of the clock's unit, if the clock is past it otherwise;
-//   - errExhausted, if the clock is before it by one unit more than ahead, or the lease ends before it: all units
-//     that may be used at present are used up;
-//   - errClockBackward, if the clock is before it by more.
+// What a claim gets depends on how many units the candidate is ahead of the clock:
 //
-// A unit is awaited if callers wait for it, as the one before is used up: their timers are late. So are the units that
-// pass until it is opened. With StepBack a claim gets the clock's unit with a higher rollback in place of
-// errClockBackward. With RandomStart a unit begins with another value than its first.
+//	units ahead              if it is opened   if not
+//	less than -lag           the clock's unit  the clock's unit
+//	-lag to -1, not awaited  the clock's unit  the clock's unit
+//	-lag to -1, awaited      the rest of it    all of it
+//	0 to ahead               the rest of it    all of it, or errExhausted if the lease ends before it
+//	ahead + 1                the rest of it *  errExhausted: all units that may be used are used up
+//	more                     the rest of it *  errClockBackward
+//
+// (*) But errClockBackward from ahead + hold + 1 on.
+//
+// With the clock's unit, what is left of an opened candidate is lost. With StepBack a claim gets the clock's
+// unit with a higher rollback in place of errClockBackward. With RandomStart a unit begins with another value
+// than its first.
 
 // A plan says which values a claim may take. (With more than four fields the compiler would keep it
 // in memory.)
@@ -36,7 +39,7 @@ type plan struct {
 type candidate struct {
 	zeroSlot uint64 // that of unit 0 with the candidate's rollback
 	unit     int64
-	opened   bool // the newest value is in this unit
+	opened   bool
 }
 
 // slot returns the candidate's slot, which all its values have in common.
@@ -58,38 +61,8 @@ func (b *bounds) candidate(next uint64) candidate {
 	return candidate{zeroSlot: zeroSlot, unit: unit, opened: true}
 }
 
-// uncounted returns how many of the values claimed cursor.made lacks: those of the newest unit
-// used, but for its first one.
-func (b *bounds) uncounted(next uint64) uint64 {
-	if next == b.base {
-		return 0
-	}
-	newestValue := next - 1
-	return newestValue - b.firstValue(newestValue>>b.sequenceBits)
-}
-
-// firstValue returns the first value of a slot. With RandomStart that is in the lowest quarter.
-func (b *bounds) firstValue(slot uint64) uint64 {
-	first := slot << b.sequenceBits
-	if b.random != (maphash.Seed{}) {
-		size := uint64(1) << b.sequenceBits
-		first += maphash.Comparable(b.random, slot) % max(size/4, 1)
-	}
-	return first
-}
-
-// newestUnit returns the newest unit used, or if there is none, the unit before the first one that
-// may be used.
-func (b *bounds) newestUnit(next uint64) int64 {
-	c := b.candidate(next)
-	if c.opened {
-		return c.unit
-	}
-	return c.unit - 1
-}
-
-// planAt returns what a claim may take from a cursor at next with a clock at now. It is a pure
-// function: the compare-and-swap on next then accepts or rejects the plan as a whole.
+// planAt is the table: it returns what a claim may take from a cursor at next with a clock at now. It is a
+// pure function: the compare-and-swap on next then accepts or rejects the plan as a whole.
 //
 // An error counts only if now was read after next was loaded. A unit is used at most ahead units before its time. So if
 // the newest one used is further ahead of a later reading, the clock stepped back. An older reading proves nothing.
@@ -110,30 +83,17 @@ func (b *bounds) planAt(next, awaitedEnd uint64, now int64) (plan, error) {
 	return b.planDue(c, next, awaitedEnd, now), nil
 }
 
-// outside returns why no ID can be made under the lease at now, whatever was made before.
-func (b *bounds) outside(now int64) error {
+// planEarly is planAt for a clock that is before the candidate, if that is not opened or is too far
+// ahead.
+func (b *bounds) planEarly(c candidate, next uint64, now int64) (plan, error) {
+	beyond := c.unit - now - b.ahead // how far the candidate is beyond the units that may be used
 	switch {
-	case now >= b.layoutEnd: // the lease has ended then, too
-		return errEndOfLife
-	case now >= b.endUnit:
-		return errLeaseEnded
+	case c.opened, beyond > 1: // the newest unit used is beyond them, too
+		return plan{}, errClockBackward
+	case beyond > 0, c.unit >= b.endUnit:
+		return plan{}, errExhausted
 	}
-	return errLeaseNotStarted
-}
-
-// rest returns a plan for the values that are left of an opened candidate.
-func (b *bounds) rest(c candidate, next uint64) plan {
-	return plan{first: next, left: (c.slot()+1)<<(b.sequenceBits&63) - next}
-}
-
-// open returns a plan for the values of a slot that has none yet.
-func (b *bounds) open(slot, next uint64) plan {
-	first := b.firstValue(slot)
-	return plan{
-		first: first,
-		left:  (slot+1)<<b.sequenceBits - first,
-		count: b.uncounted(next) + 1, // the last unit's, and this one's first
-	}
+	return b.open(c.slot(), next), nil
 }
 
 // planDue is planAt for a clock that is past the candidate, or in one that is not opened.
@@ -151,17 +111,19 @@ func (b *bounds) planDue(c candidate, next, awaitedEnd uint64, now int64) plan {
 	return p
 }
 
-// planEarly is planAt for a clock that is before the candidate, if that is not opened or is too far
-// ahead.
-func (b *bounds) planEarly(c candidate, next uint64, now int64) (plan, error) {
-	beyond := c.unit - now - b.ahead // how far the candidate is beyond the units that may be used
-	switch {
-	case c.opened, beyond > 1: // the newest unit used is beyond them, too
-		return plan{}, errClockBackward
-	case beyond > 0, c.unit >= b.endUnit:
-		return plan{}, errExhausted
+// rest returns a plan for the values that are left of an opened candidate.
+func (b *bounds) rest(c candidate, next uint64) plan {
+	return plan{first: next, left: (c.slot()+1)<<(b.sequenceBits&63) - next}
+}
+
+// open returns a plan for the values of a slot that has none yet.
+func (b *bounds) open(slot, next uint64) plan {
+	first := b.firstValue(slot)
+	return plan{
+		first: first,
+		left:  (slot+1)<<b.sequenceBits - first,
+		count: b.uncounted(next) + 1, // the last unit's, and this one's first
 	}
-	return b.open(c.slot(), next), nil
 }
 
 // planStepBack returns what a claim may take after a reading of the clock, begun after next was
@@ -177,6 +139,17 @@ func (b *bounds) planStepBack(next uint64, now int64) (plan, error) {
 	return b.open(slot, next), nil
 }
 
+// outside returns why no ID can be made under the lease at now, whatever was made before.
+func (b *bounds) outside(now int64) error {
+	switch {
+	case now >= b.layoutEnd: // the lease has ended then, too
+		return errEndOfLife
+	case now >= b.endUnit:
+		return errLeaseEnded
+	}
+	return errLeaseNotStarted
+}
+
 // due returns the unit that the clock must reach before claiming again makes sense, with a lease
 // that has begun. The clock may have reached it since the claim failed.
 func (b *bounds) due(next uint64, now int64) int64 {
@@ -190,4 +163,34 @@ func (b *bounds) due(next uint64, now int64) int64 {
 		return now + b.lag // soon: another lease may follow
 	}
 	return unit
+}
+
+// newestUnit returns the newest unit used, or if there is none, the unit before the first one that
+// may be used.
+func (b *bounds) newestUnit(next uint64) int64 {
+	c := b.candidate(next)
+	if c.opened {
+		return c.unit
+	}
+	return c.unit - 1
+}
+
+// uncounted returns how many of the values claimed cursor.made lacks: those of the newest unit
+// used, but for its first one.
+func (b *bounds) uncounted(next uint64) uint64 {
+	if next == b.base {
+		return 0
+	}
+	newestValue := next - 1
+	return newestValue - b.firstValue(newestValue>>b.sequenceBits)
+}
+
+// firstValue returns the first value of a slot. With RandomStart that is in the lowest quarter.
+func (b *bounds) firstValue(slot uint64) uint64 {
+	first := slot << b.sequenceBits
+	if b.random != (maphash.Seed{}) {
+		size := uint64(1) << b.sequenceBits
+		first += maphash.Comparable(b.random, slot) % max(size/4, 1)
+	}
+	return first
 }

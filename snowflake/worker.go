@@ -20,20 +20,13 @@ type pin struct {
 // If the layout can't hold a pin, the error wraps randflake.ErrInvalidOption. If it can't hold the worker
 // number, the error wraps randflake.ErrInvalidLease, since the number comes from a lease.
 func (l *Layout) staticBits(worker uint64, pinned []pin) (placed, workers uint64, err error) {
-	pins := make(map[string]uint64, len(pinned))
-	for _, p := range pinned {
-		if _, twice := pins[p.name]; twice {
-			return 0, 0, fmt.Errorf("%w: pinned part %s: given twice: want one value", errInvalidOption, p.name)
-		}
-		pins[p.name] = p.value
-	}
-	if err := l.checkStatic(pins, errInvalidOption); err != nil {
+	pins, err := l.pinsOf(pinned)
+	if err != nil {
 		return 0, 0, err
 	}
 	workers = 1
 	rest := worker
-	for i := len(l.statics) - 1; i >= 0; i-- {
-		s := l.statics[i]
+	for _, s := range slices.Backward(l.statics) {
 		value, ok := pins[s.name]
 		if !ok {
 			value = rest & s.max()
@@ -48,6 +41,18 @@ func (l *Layout) staticBits(worker uint64, pinned []pin) (placed, workers uint64
 			errInvalidLease, worker, workers-1, l.name)
 	}
 	return placed, workers, nil
+}
+
+// pinsOf returns the pinned values by the names of their parts.
+func (l *Layout) pinsOf(pinned []pin) (map[string]uint64, error) {
+	pins := make(map[string]uint64, len(pinned))
+	for _, p := range pinned {
+		if _, twice := pins[p.name]; twice {
+			return nil, fmt.Errorf("%w: pinned part %s: given twice: want one value", errInvalidOption, p.name)
+		}
+		pins[p.name] = p.value
+	}
+	return pins, l.checkStatic(pins, errInvalidOption)
 }
 
 // checkStatic returns an error that wraps kind if values has a static part that the layout doesn't

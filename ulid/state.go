@@ -24,6 +24,14 @@ type state struct {
 	buffer  [bufferSize]byte
 }
 
+// Where a UUID has its version, in the first half, and its variant, in the second one: RFC 9562, sections 4.1 and 5.7.
+const (
+	versionBits uint64 = 0xf << 12
+	version     uint64 = 7 << 12
+	variantBits uint64 = 3 << 62
+	variant     uint64 = 2 << 62
+)
+
 // bufferSize is how many random bytes a state reads at once.
 const bufferSize = 512
 
@@ -74,14 +82,6 @@ func (s *state) begin(ms int64) {
 		s.lo = s.lo&^variantBits | variant
 	}
 }
-
-// Where a UUID has its version, in the first half, and its variant, in the second one: RFC 9562, sections 4.1 and 5.7.
-const (
-	versionBits uint64 = 0xf << 12
-	version     uint64 = 7 << 12
-	variantBits uint64 = 3 << 62
-	variant     uint64 = 2 << 62
-)
 
 // step adds 1 to 2^32 to the entropy. If it has no room for that, the state starts again.
 func (s *state) step() {

@@ -44,9 +44,7 @@ func (query queryRow[R]) create(ctx context.Context, name string, taken, last in
 }
 
 // take has a query that always returns a row, as drivers report a missing row in different ways.
-func (query queryRow[R]) take(
-	ctx context.Context, name string, n int64,
-) (taken, last sql.NullInt64, err error) {
+func (query queryRow[R]) take(ctx context.Context, name string, n int64) (taken, last sql.NullInt64, err error) {
 	err = query(ctx, `WITH new AS (
 			UPDATE randflake_gapless SET taken = taken + $2::bigint
 			WHERE name = $1::text AND taken <= last - $2::bigint RETURNING taken)

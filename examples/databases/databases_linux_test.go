@@ -85,21 +85,21 @@ func testColumn[T comparable](t *testing.T, db *sql.DB, kind, parameter string, 
 		var got T
 		var some, none *T
 		var null sql.Null[T]
-		err = db.QueryRow(fmt.Sprintf("SELECT id, id, id, none FROM %s WHERE n = %d", table, i)).Scan(&got, &some, &null, &none)
+		row := fmt.Sprintf("FROM %s WHERE n = %d", table, i)
+		err = db.QueryRow("SELECT id, id, id, none "+row).Scan(&got, &some, &null, &none)
 		if err != nil || got != of(id) || *some != got || null.V != got || none != nil {
 			t.Errorf("%v came back from a %s as %v, %v, %v, and NULL as %v: %v", of(id), kind, got, some, null, none, err)
 		}
 		for _, argument := range []any{got, some, null} {
-			var row int
-			err := db.QueryRow(fmt.Sprintf("SELECT n FROM %s WHERE n = %d AND id = %s", table, i, parameter), argument).Scan(&row)
-			if err != nil {
-				t.Errorf("a %T does not find %v in a %s: %v", argument, of(id), kind, err)
-			}
+			var n int
+			err := db.QueryRow("SELECT n "+row+" AND id = "+parameter, argument).Scan(&n)
+			require.That(t, err == nil, "a %T does not find %v in a %s: %v", argument, of(id), kind, err)
 		}
 	}
 
 	var got T
-	require.ErrorIs(t, db.QueryRow("SELECT none FROM "+table).Scan(&got), randflake.ErrInvalidID, "NULL into a %T: %v", got, got)
+	err := db.QueryRow("SELECT none FROM " + table).Scan(&got)
+	require.ErrorIs(t, err, randflake.ErrInvalidID, "NULL into a %T: %v", got, got)
 }
 
 func TestColumns(t *testing.T) {
@@ -115,7 +115,8 @@ func TestColumns(t *testing.T) {
 			testColumn(t, db, "VARCHAR(13)", d.parameter, func(id randflake.ID) randflake.TextID { return randflake.TextID(id) })
 			testColumn(t, db, "CHAR(13)", d.parameter, func(id randflake.ID) randflake.TextID { return randflake.TextID(id) })
 			testColumn(t, db, "CHAR(30)", d.parameter, func(id randflake.ID) ulid.TextID { return ulid.TextID{15: byte(id)} })
-			testColumn(t, db, "BIGINT", d.parameter, func(id randflake.ID) snowflake.ID { return snowflake.ID(id & math.MaxInt64) })
+			positive := func(id randflake.ID) snowflake.ID { return snowflake.ID(id & math.MaxInt64) }
+			testColumn(t, db, "BIGINT", d.parameter, positive)
 			testColumn(t, db, d.unsigned, d.parameter, func(id randflake.ID) snowflake.ID { return snowflake.ID(id) })
 			testColumn(t, db, "BIGINT", d.parameter, func(id randflake.ID) numberedKey { return numberedKey(id) })
 			testColumn(t, db, "BIGINT", d.parameter, func(id randflake.ID) sortableKey { return sortableKey(id) })
@@ -142,7 +143,8 @@ func connectPostgres(t *testing.T) *pgx.Conn {
 // TestSecrets has tables whose keys the database makes, by the functions of the command.
 func TestSecrets(t *testing.T) {
 	functions := func(dialect string) string {
-		out, err := exec.Command("go", "run", "../../cmd/randflake", "sql", "--dialect", dialect, "--default", "--node", "131071").Output()
+		out, err := exec.Command("go", "run", "../../cmd/randflake",
+			"sql", "--dialect", dialect, "--default", "--node", "131071").Output()
 		must(t, err)
 		return string(out)
 	}
@@ -158,7 +160,8 @@ func TestSecrets(t *testing.T) {
 	conn := connectPostgres(t)
 	_, err := conn.Exec(t.Context(), functions("postgres")+ordersInPostgres+maskedInPostgres)
 	must(t, err)
-	_, err = conn.CopyFrom(t.Context(), pgx.Identifier{"randflake_default"}, []string{"secret"}, pgx.CopyFromRows([][]any{{secret.Hex()}}))
+	_, err = conn.CopyFrom(t.Context(), pgx.Identifier{"randflake_default"}, []string{"secret"},
+		pgx.CopyFromRows([][]any{{secret.Hex()}}))
 	must(t, err)
 	must(t, conn.QueryRow(t.Context(), "INSERT INTO orders (item) VALUES ('tea') RETURNING id").Scan(&id))
 	wantOwn()
@@ -191,8 +194,8 @@ func TestSecrets(t *testing.T) {
 	must(t, err)
 	defer app.Close()
 	var last int
-	for _, insert := range []string{"(item) VALUES ('tea')", "(id, item) VALUES (0, 'tea')", "(id, item) VALUES (NULL, 'tea')"} {
-		must(t, app.QueryRow("INSERT INTO orders "+insert+" RETURNING id").Scan(&id))
+	for _, insert := range []string{"(item) VALUES (", "(id, item) VALUES (0, ", "(id, item) VALUES (NULL, "} {
+		must(t, app.QueryRow("INSERT INTO orders "+insert+"'tea') RETURNING id").Scan(&id))
 		wantOwn()
 	}
 	must(t, app.QueryRow("SELECT LAST_INSERT_ID()").Scan(&last))
@@ -287,7 +290,8 @@ func pair(t *testing.T, db *sql.DB, column, parameter string, value any) (found 
 	}
 	must(t, tx.QueryRow("SELECT COALESCE(SUM(id), 0) FROM pairs").Scan(&left))
 	if all := pairRows * (pairRows - 1) / 2; sum+left != all {
-		t.Errorf("%s = %#v: SELECT finds IDs whose sum is %d, after DELETE it is %d, want %d in all", column, value, sum, left, all)
+		t.Errorf("%s = %#v: SELECT finds IDs whose sum is %d, after DELETE it is %d, want %d in all",
+			column, value, sum, left, all)
 	}
 	switch n {
 	case 0:
@@ -444,7 +448,8 @@ func TestFromUUIDs(t *testing.T) {
 		require.Must(t, strings.Contains(said, want), "a batch says %q, want %q", said, want)
 	}
 	psql(steps[2])
-	const right = `SELECT count(*), count(DISTINCT orders.id), count(uuid) FROM orders JOIN lines ON order_id = orders.id AND lines.item = orders.item`
+	const right = `SELECT count(*), count(DISTINCT orders.id), count(uuid)
+		FROM orders JOIN lines ON order_id = orders.id AND lines.item = orders.item`
 	if got := psql(right); got != "30|15|30\n" {
 		t.Errorf("lines that have their order, orders, and lines whose order has its UUID: %q, want 30, 15 and 30", got)
 	}
@@ -458,9 +463,7 @@ func TestPGX(t *testing.T) {
 	items := []Item{{Name: "tea"}, {Name: "two cups"}, {Name: "a pot"}}
 	must(t, copyItems(ctx, conn, items))
 	got, err := itemsByID(ctx, conn, []randflake.ID{items[1].ID, items[1].ID ^ 1})
-	if err != nil || !slices.Equal(got, items[1:2]) {
-		t.Errorf("got %v, %v; want %v", got, err, items[1])
-	}
+	require.That(t, err == nil && slices.Equal(got, items[1:2]), "got %v, %v; want %v", got, err, items[1])
 
 	testMaskedInPGX(t, conn)
 	registerIDs(conn)
@@ -482,13 +485,16 @@ func TestPGX(t *testing.T) {
 }
 
 // testArray has an array come back, with a NULL in it or not.
-func testArray[T comparable](t *testing.T, conn *pgx.Conn, mode pgx.QueryExecMode, kind string, of func(randflake.ID) T) {
+func testArray[T comparable](
+	t *testing.T, conn *pgx.Conn, mode pgx.QueryExecMode, kind string, of func(randflake.ID) T,
+) {
 	var want, got []T
 	for _, id := range ids {
 		want = append(want, of(id))
 	}
 	var some []*T
-	err := conn.QueryRow(t.Context(), "SELECT $1::"+kind+", array_append($1::"+kind+", NULL)", mode, want).Scan(&got, &some)
+	query := "SELECT $1::" + kind + ", array_append($1::" + kind + ", NULL)"
+	err := conn.QueryRow(t.Context(), query, mode, want).Scan(&got, &some)
 	require.Must(t, err == nil && slices.Equal(got, want), "%v: %v, want %v: %v", mode, got, want, err)
 	require.That(t, len(some) == len(want)+1 && *some[0] == want[0] && some[len(want)] == nil,
 		"%v: %v, want a NULL at the end", mode, some)
@@ -568,7 +574,8 @@ func TestBun(t *testing.T) {
 	require.That(t, notes[0].ID != 0 && notes[1].ID == -1 && notes[2].ID != 0 && notes[0].ID != notes[2].ID,
 		"notes have the IDs of %v", notes)
 	var got []Note
-	must(t, db.NewSelect().Model(&got).Where("id IN (?)", bun.List([]randflake.ID{notes[0].ID, -1, notes[2].ID})).Scan(t.Context()))
+	wanted := bun.List([]randflake.ID{notes[0].ID, -1, notes[2].ID})
+	must(t, db.NewSelect().Model(&got).Where("id IN (?)", wanted).Scan(t.Context()))
 	byText := func(a, b Note) int { return cmp.Compare(a.Text, b.Text) }
 	slices.SortFunc(notes, byText)
 	if slices.SortFunc(got, byText); !slices.Equal(got, notes) {

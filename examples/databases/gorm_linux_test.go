@@ -354,7 +354,9 @@ func (key keyType[K]) reading() []operation {
 		{"Preload of parts", found(func(db *gorm.DB, got *[]row) *gorm.DB {
 			return db.Preload("Parts", []K{key(21), key(23)}).Find(got)
 		})},
-		{"Preload of labels", found(func(db *gorm.DB, got *[]labelled[K]) *gorm.DB { return db.Preload("Labels").Find(got) })},
+		{"Preload of labels", found(func(db *gorm.DB, got *[]labelled[K]) *gorm.DB {
+			return db.Preload("Labels").Find(got)
+		})},
 		{"Joins", found(func(db *gorm.DB, got *[]row) *gorm.DB { return db.Joins("Buyer").Joins("Parent").Find(got) })},
 		{"Joins by conditions", found(func(db *gorm.DB, got *[]row) *gorm.DB {
 			buyers, parents := db.Where(&buyer[K]{ID: key(11)}), db.Where(&row{ID: key(1)})
@@ -652,7 +654,8 @@ func TestGORMULID(t *testing.T) {
 		tx := db.Begin()
 		got := tx.Delete(&row{}, tt.conditions...)
 		require.That(t, got.Error == nil && got.RowsAffected == tt.deleted,
-			"Delete by %v deletes %d rows, %v, want %d, as docs/databases.md says", tt.conditions, got.RowsAffected, got.Error, tt.deleted)
+			"Delete by %v deletes %d rows, %v, want %d, as docs/databases.md says",
+			tt.conditions, got.RowsAffected, got.Error, tt.deleted)
 		must(t, tx.Rollback().Error)
 	}
 }

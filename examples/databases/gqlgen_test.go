@@ -21,7 +21,9 @@ func TestGQLGen(t *testing.T) {
 	if got, err := UnmarshalTicketID(id.String()); got != id || err != nil {
 		t.Errorf("%v is read as %v: %v", id, got, err)
 	}
-	for _, stranger := range []any{5, int64(5), 5.0, json.Number("4594531474933654033"), true, "5", "", "jvgoe12ccb8gh", "ord_jvgoe12ccb8gh"} {
+	for _, stranger := range []any{
+		5, int64(5), 5.0, json.Number("4594531474933654033"), true, "5", "", "jvgoe12ccb8gh", "ord_jvgoe12ccb8gh",
+	} {
 		if got, err := UnmarshalTicketID(stranger); !errors.Is(err, randflake.ErrInvalidID) {
 			t.Errorf("%v is read as %v: %v", stranger, got, err)
 		}

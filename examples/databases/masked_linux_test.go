@@ -95,7 +95,8 @@ func testMaskedInPGX(t *testing.T, conn *pgx.Conn) {
 		pgx.CopyFromSlice(len(all), func(i int) ([]any, error) { return []any{all[i].ID, all[i].Page, all[i].Parent}, nil }))
 	must(t, err)
 
-	const query = "SELECT id, page, parent FROM documents WHERE id = ANY($1) AND page = ANY($2) AND (parent IS NULL OR parent = $3) ORDER BY id"
+	const query = `SELECT id, page, parent FROM documents
+		WHERE id = ANY($1) AND page = ANY($2) AND (parent IS NULL OR parent = $3) ORDER BY id`
 	ids := []numberedKey{all[0].ID, all[2].ID, 7}
 	pages := []datedKey{all[0].Page, all[1].Page, all[2].Page}
 	rows, err := conn.Query(ctx, query, ids, pages, all[2].Parent)

@@ -24,7 +24,9 @@ func (Article) Masker() *mask.Masker[snowflake.ID] { return articleMasker }
 
 // articlesAfter returns at most limit articles, oldest first, and the cursor of those that follow. A cursor is the
 // text of the last article's key, which tells a client nothing. The first one is "".
-func articlesAfter(ctx context.Context, db *sql.DB, cursor string, limit int) (articles []Article, next string, err error) {
+func articlesAfter(
+	ctx context.Context, db *sql.DB, cursor string, limit int,
+) (articles []Article, next string, err error) {
 	var last ArticleID
 	if cursor != "" {
 		last, err = mask.Parse[Article](cursor)

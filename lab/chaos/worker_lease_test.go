@@ -51,7 +51,7 @@ func (w *worker) lease(ctx context.Context, space *lease.Space) error {
 func (w *worker) source(ctx context.Context, space *lease.Space) (source lease.Source, err error) {
 	if space != nil {
 		source = space
-	} else if source, err = client.New(ctx, spaceName, w.Replicas, client.WithToken(token), client.WithPlaintext()); err != nil {
+	} else if source, err = client.OpenLeases(ctx, spaceName, w.Replicas, client.WithToken(token), client.WithPlaintext()); err != nil {
 		return nil, err
 	}
 	source = &noted{Source: source, worker: w}

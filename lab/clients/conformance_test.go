@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/lease"
 )
 
 var scratch string // has the packages and the projects of all languages
@@ -402,6 +403,9 @@ func answers(x *trial) {
 	} {
 		all = append(all, answer{name, "", grants(l)})
 	}
+	full := &lease.WaitError{Err: lease.ErrFull, Until: time.Unix(1800000000, 0)}
+	all = append(all, answer{"full", "resource_exhausted FULL 1800000000 - ", says(sent(full))},
+		answer{"odd details", "not_found - ", says(404, []byte(`{"code": "not_found", "details": [{"debug": {"reason": 7}}]}`))})
 	for _, code := range finals {
 		all = append(all, answer{code, code, fails(code)})
 	}
@@ -432,7 +436,7 @@ func answers(x *trial) {
 		d := x.start(1)
 		d.meet(grants(l), right)
 		line := d.refuses("", "generate 1")
-		x.must(l["check"] == nil || strings.Contains(line, "failed_precondition") && strings.Contains(line, "0123456789abcdef"), "%s", line)
+		x.must(l["check"] == nil || strings.Contains(line, "failed_precondition WRONG_SECRET") && strings.Contains(line, "0123456789abcdef"), "%s", line)
 		d.meet(right, right)
 		d.node()
 	}
@@ -440,6 +444,9 @@ func answers(x *trial) {
 	d := x.start(1)
 	d.meet(grants(map[string]any{"check": nil}), right)
 	d.node()
+	d.pass(5 * width) // without a lease
+	d.setClock(1 << 31)
+	d.refuses("out_of_range END_OF_LIFE ", "generate 1")
 }
 
 func failover(x *trial) {
@@ -592,15 +599,16 @@ func mints(x *trial) {
 
 func counters(x *trial) {
 	d := x.start(2)
-	d.gives("numbers 3", "next invoices 1")
-	d.gives("numbers 6 9 12 15", "next invoices 4")
+	d.gives("numbers 3 in", "next invoices 1")
+	d.gives("numbers 6 9 12 15 in 2026-11-26", "next daily 4")
 	d.meet(lost, right) // and maybe sent once more by the client's transport
 	line := d.ask("next invoices 2")
-	x.must(line == fmt.Sprintf("numbers %d %d", x.service.number-3, x.service.number), "next: %s, want the newest", line)
+	x.must(line == fmt.Sprintf("numbers %d %d in", x.service.number-3, x.service.number), "next: %s, want the newest", line)
 	calls := len(d.got(""))
 	d.refuses("invalid_argument", "next invoices -1")
 	x.must(len(d.got("")) == calls, "next -1 is not refused before the call")
-	d.refuses("not_found", "next receipts 1")
+	d.refuses("not_found NO_COUNTER - - ", "next receipts 1")
+	d.refuses("permission_denied LIMIT - 10000 ", "next invoices 10001")
 }
 
 func copies(x *trial) {

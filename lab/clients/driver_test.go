@@ -33,14 +33,14 @@ import (
 //	fork KIND N                   forks by KIND, os or c; the child makes N IDs and ends, then the parent makes N: ids ID ...
 //	copy                          tries to copy or serialize the generator and the secret: error copy ...
 //	mint N                        N IDs of a minter: ids ID ...
-//	next COUNTER N                N numbers of a counter: numbers NUMBER ...
+//	next COUNTER N                N numbers of a counter, and their period, if any: numbers NUMBER ... in PERIOD
 //	format ID, parse TEXT         text TEXT, id ID
 //	inspect ID, compose S N Q     fields SECOND NODE SEQUENCE, id ID
 //	secret TEXT                   reads a secret: check DIGITS, its check value
 //	clock N, age N                from now on, the Unix clock or the monotonic clock is N seconds ahead of the system's: ok
 //
-// A failure is "error CODE MESSAGE": the service's code, or invalid_argument, or unavailable. If
-// FAULT is set, the driver plants a fault: fork (a child goes on with its parent's leases), end (a
+// A failure is "error CODE REASON UNTIL LIMIT MESSAGE": the service's code, or invalid_argument, or
+// unavailable, and what else it says, with - for nothing; UNTIL is a Unix second. If FAULT is set, the driver plants a fault: fork (a child goes on with its parent's leases), end (a
 // lease is used beyond its window), late (a lost answer is taken for that of the next call), text
 // (the order of digits), failover (the second address is never asked).
 
@@ -254,11 +254,12 @@ func (d *driver) gives(want, format string, args ...any) {
 	d.must(got == want, "%s: %.200q, want %q", d.asked, got, want)
 }
 
-// refuses asks for what must fail with that code, or with any code for "", and returns the answer.
+// refuses asks for what must fail with that code, or with any code for "", and returns the answer. The reason, until
+// when, and the limit may follow the code.
 func (d *driver) refuses(code, format string, args ...any) string {
 	line := d.ask(format, args...)
-	fits := regexp.MustCompile("^error " + cmp.Or(code, "[a-z_]+") + " .").MatchString(line)
-	d.must(fits, "%s: %.200q, want an error %s with a message", d.asked, line, code)
+	whole := regexp.MustCompile("^error [a-z_]+ ([A-Z_]+|-) ([0-9]+|-) ([0-9]+|-) .").MatchString(line)
+	d.must(whole && strings.HasPrefix(line, "error "+code), "%s: %.200q, want an error %s with a message", d.asked, line, code)
 	return line
 }
 

@@ -4,7 +4,6 @@ package conformance
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -24,10 +23,13 @@ import (
 	"testing"
 	"time"
 
+	"connectrpc.com/connect"
+
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leasetest"
+	"github.com/randflake/randflake/service/client/wire"
 )
 
 // A service is what stands behind all replicas: one space and one counter. It records the holder of
@@ -102,7 +104,8 @@ type call struct {
 	from, to  int       // seconds that the driver's monotonic clock was ahead, as that may have been set just then
 	request   struct {
 		Space, Counter, Label string
-		Window, Nodes, Count  int64
+		Window, Count         int64
+		NodeCount             uint32
 		Form                  any
 	}
 	lease randflake.Lease // that was granted
@@ -116,7 +119,8 @@ type face func(w http.ResponseWriter, r *http.Request, good func() (status int, 
 type answerer struct {
 	service        *service
 	process, token string
-	nodes, limit   int64
+	nodes          uint32
+	limit          int64
 	batch          int64 // how many IDs may be minted in a call
 	servers        []*httptest.Server
 
@@ -197,7 +201,7 @@ func (a *answerer) check(c *call, r *http.Request) {
 	want("path", r.URL.Path, "/randflake.v1."+service+"Service/"+c.procedure)
 	want("space", q.Space, space)
 	if c.procedure == "Take" {
-		want("nodes", q.Nodes, a.nodes)
+		want("nodes", q.NodeCount, a.nodes)
 		want("label is there", q.Label != "", true)
 	}
 }
@@ -208,17 +212,12 @@ func (a *answerer) carryOut(ctx context.Context, c *call) (int, []byte) {
 	switch c.procedure {
 	case "GetLimits":
 		l := s.space.Limits()
-		return 200, encode(map[string]any{"windowSeconds": l.Window / time.Second, "nodes": l.Nodes, "ahead": l.Ahead,
+		return 200, encode(map[string]any{"windowSeconds": l.Window / time.Second, "nodeCount": l.Nodes, "ahead": l.Ahead,
 			"maxSkewSeconds": 60, "check": fmt.Sprintf("%x", s.secret.CheckValue())})
 	case "Take":
-		leases, err := s.space.Take(ctx, q.Window, q.Window, uint32(q.Nodes))
-		switch {
-		case errors.Is(err, lease.ErrFull):
-			return refusal("resource_exhausted", err.Error())
-		case errors.Is(err, lease.ErrAhead):
-			return refusal("unavailable", err.Error())
-		case err != nil:
-			return refusal("invalid_argument", err.Error())
+		leases, err := s.space.Take(ctx, q.Window, q.Window, q.NodeCount)
+		if err != nil {
+			return sent(err)
 		}
 		l := leases[0]
 		s.note(a.process, l)
@@ -231,44 +230,57 @@ func (a *answerer) carryOut(ctx context.Context, c *call) (int, []byte) {
 		return 200, encode(map[string]any{"leases": []any{m}, "ofLaterVersions": []any{}})
 	case "Mint":
 		if q.Count > a.batch {
-			info := map[string]any{"reason": "PERMISSION_DENIED", "metadata": map[string]any{"limit": fmt.Sprint(a.batch)}}
-			return refusal("permission_denied", "denied", map[string]any{"type": "google.rpc.ErrorInfo", "debug": info})
+			return sent(overLimit(q.Count, a.batch))
 		}
 		name, verb := "ids", "%s"
 		if q.Form == "FORM_NUMBER" || q.Form == 2.0 {
 			name, verb = "numbers", "%d"
 		}
-		return s.list(name, verb, q.Count, func() any {
+		return s.list(map[string]any{}, name, verb, q.Count, func() any {
 			id := randflake.ID(rand.Uint64())
 			s.minted[id] = time.Now()
 			return id
 		})
 	case "Next":
-		if q.Counter != "invoices" {
-			return refusal("not_found", "no counter "+q.Counter)
+		answer := map[string]any{}
+		switch {
+		case q.Count > a.batch:
+			return sent(overLimit(q.Count, a.batch))
+		case q.Counter == "daily":
+			answer["period"] = "2026-11-26"
+		case q.Counter != "invoices":
+			return sent(lease.ErrNoCounter)
 		}
-		return s.list("numbers", "%d", q.Count, func() any { s.number += 3; return s.number })
+		return s.list(answer, "numbers", "%d", q.Count, func() any { s.number += 3; return s.number })
 	}
-	return refusal("unimplemented", c.procedure)
+	return sent(connect.NewError(connect.CodeUnimplemented, errors.New(c.procedure)))
 }
 
-// list answers with as many texts as asked for, or one.
-func (s *service) list(name, verb string, count int64, one func() any) (int, []byte) {
+// list adds as many texts as asked for, or one, to an answer.
+func (s *service) list(answer map[string]any, name, verb string, count int64, one func() any) (int, []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var texts []string
 	for range max(count, 1) {
 		texts = append(texts, fmt.Sprintf(verb, one()))
 	}
-	return 200, encode(map[string]any{name: texts})
+	answer[name] = texts
+	return 200, encode(answer)
 }
 
-// statuses are those of the codes that don't have 400.
-var statuses = map[string]int{"unauthenticated": 401, "permission_denied": 403, "not_found": 404, "aborted": 409,
-	"resource_exhausted": 429, "internal": 500, "data_loss": 500, "unavailable": 503}
+func overLimit(asked, limit int64) error {
+	why := &wire.LimitError{What: "count", Asked: uint64(asked), Limit: uint64(limit)}
+	return connect.NewError(connect.CodePermissionDenied, why)
+}
 
-func refusal(code, message string, details ...any) (int, []byte) {
-	return cmp.Or(statuses[code], 400), encode(map[string]any{"code": code, "message": message, "details": append([]any{}, details...)})
+// sent returns an error as randflaked sends it.
+func sent(err error) (int, []byte) {
+	as, _ := wire.Error(err, "PROCEDURE", "")
+	answer := httptest.NewRecorder()
+	asked := httptest.NewRequest(http.MethodPost, "/", nil)
+	asked.Header.Set("Content-Type", "application/json")
+	connect.NewErrorWriter().Write(answer, asked, as)
+	return answer.Code, answer.Body.Bytes()
 }
 
 func encode(m map[string]any) []byte {
@@ -336,7 +348,13 @@ func says(status int, body []byte) face {
 	}
 }
 
-func fails(code string) face { return says(refusal(code, "for a test")) }
+func fails(code string) face {
+	var of connect.Code
+	if err := of.UnmarshalText([]byte(code)); err != nil {
+		panic(err)
+	}
+	return says(sent(connect.NewError(of, errors.New("for a test"))))
+}
 
 func redirects(to string) face {
 	return func(w http.ResponseWriter, r *http.Request, _ func() (int, []byte)) {

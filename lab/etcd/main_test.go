@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/randflake/randflake/internal/test/enginetest"
+	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/internal/test/servers"
 	"github.com/randflake/randflake/lab/etcd"
 	"github.com/randflake/randflake/lease"
@@ -86,7 +87,7 @@ var (
 	put     = leasetest.Put
 	entries = leasetest.Entry
 	read    = enginetest.UntilRead
-	must    = enginetest.Must
+	must    = require.NoError
 )
 
 func TestSuite(t *testing.T) {

@@ -24,7 +24,7 @@ import (
 	"github.com/randflake/randflake/lease/url"
 )
 
-var must = enginetest.Must
+var must = require.NoError
 
 func serve(t *testing.T) *Server {
 	t.Helper()

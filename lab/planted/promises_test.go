@@ -66,7 +66,7 @@ var changes = []struct{ name, file, test, says, right, wrong string }{
 		`"firstNode", l.FirstNode`,
 	},
 	{"an argument in Python", "service/clients/python/randflaked/_service.py", "TestPromises/^client-python$",
-		"breaks: client-python: Service.next was (self, counter: str, count: int = 1) -> list[int], and is ",
+		"breaks: client-python: Service.next was (self, counter: str, count: int = 1) -> Numbers, and is ",
 		"counter: str, count: int = 1)",
 		"counter: str, count: int)",
 	},

@@ -91,9 +91,7 @@ func TestAPI(t *testing.T) {
 		}
 	}
 	for _, path := range slices.Sorted(maps.Keys(present)) {
-		if made[path] == nil {
-			t.Errorf("adds: api: %s", path)
-		}
+		require.That(t, made[path] != nil, "adds: api: %s", path)
 	}
 }
 

@@ -174,8 +174,23 @@ func (s *service) get(t *testing.T, path string) string {
 	return s.do(t, request)
 }
 
+// status returns that of an answer to GET.
+func (s *service) status(t *testing.T, path, token string) int {
+	request, err := http.NewRequest("GET", s.url+path, nil)
+	require.NoError(t, err)
+	request.Header.Set("Authorization", token)
+	response, err := http.DefaultClient.Do(request)
+	require.NoError(t, err)
+	response.Body.Close()
+	return response.StatusCode
+}
+
 func (s *service) call(t *testing.T, procedure, body string) string {
-	request, err := http.NewRequest("POST", s.url+"/randflake.v1."+procedure, strings.NewReader(body))
+	return s.post(t, "/randflake.v1."+procedure, body)
+}
+
+func (s *service) post(t *testing.T, path, body string) string {
+	request, err := http.NewRequest("POST", s.url+path, strings.NewReader(body))
 	require.NoError(t, err)
 	request.Header.Set("Content-Type", "application/json")
 	return s.do(t, request)

@@ -1,6 +1,7 @@
 package promises
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"go/token"
 	"go/types"
 	"maps"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -333,8 +335,10 @@ func protocol(t *testing.T) (lines []string) {
 	return slices.Concat(lines, reasons(t), overHTTP(t))
 }
 
-// overHTTP has the paths beside those of procedures, and the headers that only this service gives a meaning.
+// overHTTP has the paths beside those of procedures, the headers that only this service gives a meaning, the statuses of
+// errors, and which services a health check knows.
 func overHTTP(t *testing.T) (lines []string) {
+	s := startService(t)
 	path := regexp.MustCompile(`^GET (/\w*)`)
 	header := regexp.MustCompile(`^(X-Request-Id|Traceparent|Authorization|WWW-Authenticate)$`)
 	for _, file := range sources(t) {
@@ -343,12 +347,24 @@ func overHTTP(t *testing.T) (lines []string) {
 		}
 		for _, text := range literals(t, file) {
 			if found := path.FindStringSubmatch(text); found != nil {
-				lines = append(lines, fmt.Sprintf("path %s: GET", found[1]))
+				known, stranger := s.status(t, found[1], "Bearer "+bearer), s.status(t, found[1], "")
+				lines = append(lines, fmt.Sprintf("path %s: GET, status %d, without a token %d", found[1], known, stranger))
 			}
 			if header.MatchString(text) {
 				lines = append(lines, fmt.Sprintf("header %s: header", text))
 			}
 		}
+	}
+	for code := connect.CodeCanceled; code <= connect.CodeUnauthenticated; code++ {
+		request := httptest.NewRequest("POST", "/", nil)
+		request.Header.Set("Content-Type", "application/json")
+		answer := httptest.NewRecorder()
+		connect.NewErrorWriter().Write(answer, request, connect.NewError(code, errors.New("")))
+		lines = append(lines, fmt.Sprintf("code %v: status %d", code, answer.Code))
+	}
+	for _, name := range []string{"", "randflake.v1.CounterService", "randflake.v1.IDService", "randflake.v1.LeaseService"} {
+		answer := s.post(t, "/grpc.health.v1.Health/Check", fmt.Sprintf(`{"service":%q}`, name))
+		lines = append(lines, fmt.Sprintf("grpc.health.v1.Health, service %q: %s", name, answer))
 	}
 	return lines
 }
@@ -358,7 +374,11 @@ func fieldsOf(messages protoreflect.MessageDescriptors) (lines []string) {
 		message := messages.Get(i)
 		for k := range message.Fields().Len() {
 			f := message.Fields().Get(k)
-			lines = append(lines, fmt.Sprintf("%s: %d, %s %s", f.FullName(), f.Number(), f.Cardinality(), f.Kind()))
+			line := fmt.Sprintf("%s: %d, %s %s", f.FullName(), f.Number(), f.Cardinality(), f.Kind())
+			if f.HasOptionalKeyword() {
+				line += ", which may be absent"
+			}
+			lines = append(lines, line)
 		}
 		lines = append(lines, fieldsOf(message.Messages())...)
 	}
@@ -370,7 +390,12 @@ func reasons(t *testing.T) (lines []string) {
 		&lease.WaitError{Err: lease.ErrFull}, &lease.WaitError{Err: lease.ErrLoss}, &lease.WaitError{Err: lease.ErrAhead},
 		lease.ErrInvalid, lease.ErrSecret, lease.ErrNoCounter, lease.ErrCounter, lease.ErrEnd, lease.ErrMismatch, lease.ErrCorrupt, lease.ErrNoSpace, lease.ErrRetired, lease.ErrUnsafe,
 		lease.ErrClock, lease.ErrUnknown, lease.ErrStore, randflake.ErrEndOfLife, randflake.ErrExhausted,
+		randflake.ErrLeaseEnded, randflake.ErrLeaseNotStarted, randflake.ErrClockBackward, randflake.ErrInvalidID,
+		wire.ErrRate, wire.ErrBusy, wire.ErrNoStore, wire.ErrNoSecret,
 		connect.NewError(connect.CodePermissionDenied, &wire.LimitError{What: "count", Asked: 2, Limit: 1}),
+		connect.NewError(connect.CodePermissionDenied, errors.New("")), connect.NewError(connect.CodeUnauthenticated, errors.New("")),
+		connect.NewError(connect.CodeNotFound, errors.New("")),
+		connect.NewError(connect.CodeUnavailable, errors.New("")), context.DeadlineExceeded, context.Canceled,
 	} {
 		sent, _ := wire.Error(err, "PROCEDURE", "")
 		for _, detail := range sent.Details() {

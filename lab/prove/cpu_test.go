@@ -120,9 +120,7 @@ func (p processor) run(t *testing.T, c *code, operations []operation, stubs stri
 		var stderr bytes.Buffer
 		cmd.Stderr = &stderr
 		out, err := cmd.Output()
-		if err != nil {
-			t.Fatalf("%s: %v: %s", command, err, stderr.Bytes())
-		}
+		require.Must(t, err == nil, "%s: %v: %s", command, err, stderr.Bytes())
 		return out
 	}
 	run(p.tools[0] + " -o program.o program.s")
@@ -148,9 +146,7 @@ func (p processor) run(t *testing.T, c *code, operations []operation, stubs stri
 	require.That(t, symbolic >= len(operations), "only %d of %d trials have variables", symbolic, tries*len(operations))
 	must(t, os.WriteFile(filepath.Join(dir, "states"), input, 0o600))
 	out := run(strings.Join(append(p.tools[2:], "./program states"), " "))
-	if len(out) != len(want) {
-		t.Fatalf("%d bytes of states came back of %d", len(out), len(want))
-	}
+	require.Must(t, len(out) == len(want), "%d bytes of states came back of %d", len(out), len(want))
 	different = slices.Repeat([]int{-1}, len(operations))
 	for i := range want {
 		op, at := i/stateSize/tries, i%stateSize

@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-var must = enginetest.Must
+var must = require.NoError
 
 func connect(t *testing.T, url string) lease.Engine {
 	t.Helper()

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 
 	"github.com/randflake/randflake/internal/test/servers"
 )
@@ -22,13 +23,17 @@ type Server struct {
 	flags   []string
 }
 
-// Bucket is the bucket, and the others are the credentials of all servers.
-const Bucket, Access, Secret = "objects", "test", "test-secret"
+// All servers have this bucket, and these credentials.
+const (
+	Bucket = "objects"
+	Access = "test"
+	Secret = "test-secret"
+)
 
 // Start starts a server in a directory, with flags of its posix backend in addition, and waits
 // until it answers.
 func Start(dir string, flags ...string) (*Server, error) {
-	// A module of its own, as this one would otherwise require all that the server does. Tests run in a folder of lab.
+	// A module of its own, as lab would otherwise require all that the server does. Tests run in a folder of lab.
 	program, err := servers.Tool("../s3/versitygw", "github.com/versity/versitygw/cmd/versitygw")
 	if err != nil {
 		return nil, err
@@ -46,8 +51,9 @@ func (s *Server) Data() string { return filepath.Join(s.Dir(), "data") }
 
 // Start starts the server again. It does nothing to a server that runs.
 func (s *Server) Start() error {
-	arguments := append([]string{"--access", Access, "--secret", Secret, "--port", s.Addr(), "--quiet", "posix"}, s.flags...)
-	return s.Launch(exec.Command(s.program, append(arguments, s.Data())...), func() bool {
+	arguments := []string{"--access", Access, "--secret", Secret, "--port", s.Addr(), "--quiet", "posix"}
+	arguments = slices.Concat(arguments, s.flags, []string{s.Data()})
+	return s.Launch(exec.Command(s.program, arguments...), func() bool {
 		answer, err := http.Get("http://" + s.Addr())
 		if err == nil {
 			answer.Body.Close()

@@ -39,9 +39,7 @@ func TestTwoBuilds(t *testing.T) {
 	seen, numbers := map[string]string{}, map[string]bool{}
 	for _, program := range []program{older, newer, older} {
 		for _, id := range strings.Fields(program.must(t, append(flags, "new", "-n", "1000")...)) {
-			if seen[id] != "" {
-				t.Fatalf("%s made %s, as %s did", program, id, seen[id])
-			}
+			require.Must(t, seen[id] == "", "%s made %s, as %s did", program, id, seen[id])
 			seen[id] = string(program)
 		}
 		number := program.must(t, "next", "orders", "--store", shared)

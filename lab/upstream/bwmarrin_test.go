@@ -61,9 +61,7 @@ func TestBwmarrinTexts(t *testing.T) {
 			"Step":     {b.Step(), a.Step()},
 			"JSON":     {string(ourJSON), string(theirJSON)},
 		} {
-			if texts[0] != texts[1] {
-				t.Fatalf("%s of %d: %v here, %v there", form, number, texts[0], texts[1])
-			}
+			require.Must(t, texts[0] == texts[1], "%s of %d: %v here, %v there", form, number, texts[0], texts[1])
 		}
 	}
 }

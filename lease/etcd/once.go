@@ -22,9 +22,7 @@ import (
 type sendOnce struct{ pb.KVClient }
 
 // Txn implements [pb.KVClient].
-func (s sendOnce) Txn(
-	ctx context.Context, in *pb.TxnRequest, opts ...grpc.CallOption,
-) (*pb.TxnResponse, error) {
+func (s sendOnce) Txn(ctx context.Context, in *pb.TxnRequest, opts ...grpc.CallOption) (*pb.TxnResponse, error) {
 	once, cancel := context.WithCancel(ctx)
 	defer cancel()
 	end := grpc.OnFinish(func(err error) {

@@ -53,33 +53,36 @@ func inPod(dir, host, port string) (*access, error) {
 }
 
 // byConfig returns the access of the current context in a kubeconfig file, or else in those that
-// KUBECONFIG lists, or in that of the user. No error shows a part of a file that may be a secret.
+// KUBECONFIG lists, or in that of the user.
 func byConfig(kubeconfig string) (*access, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = kubeconfig
 	rules.MigrationRules = nil // they write files
-	names := strings.Join(rules.GetLoadingPrecedence(), ", ")
+	a, err := byRules(rules)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", strings.Join(rules.GetLoadingPrecedence(), ", "), err)
+	}
+	return a, nil
+}
+
+// byRules returns the access of the current context in the files of rules. No error shows a part of a file
+// that may be a secret.
+func byRules(rules *clientcmd.ClientConfigLoadingRules) (*access, error) {
 	files, err := rules.Load()
 	if err != nil {
-		return nil, fmt.Errorf("%s: want a kubeconfig file that can be read, outside of pods", names)
+		return nil, errors.New("want a kubeconfig file that can be read, outside of pods")
 	}
 	config, err := clientcmd.NewNonInteractiveClientConfig(*files, files.CurrentContext, nil, rules).ClientConfig()
 	switch {
 	case clientcmd.IsEmptyConfig(err), err == nil && !storeurl.IsServer(config.Host):
-		err = fmt.Errorf("current-context %q: want a kubeconfig file, outside of pods, "+
-			"with a context that has a cluster with a server, as https://HOST:PORT",
-			files.CurrentContext)
+		return nil, fmt.Errorf("current-context %q: want a kubeconfig file, outside of pods, "+
+			"with a context that has a cluster with a server, as https://HOST:PORT", files.CurrentContext)
 	case err != nil && strings.Contains(err.Error(), "proxy-url"): // with a password, maybe
-		err = errors.New("proxy-url: want http://HOST:PORT")
+		return nil, errors.New("proxy-url: want http://HOST:PORT")
+	case err != nil:
+		return nil, err
 	}
-	var a *access
-	if err == nil {
-		a, err = connect(config)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", names, err)
-	}
-	return a, nil
+	return connect(config)
 }
 
 // connect makes the client. It uses HTTP/1.1, so that no two requests share a connection: a dead

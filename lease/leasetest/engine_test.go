@@ -1,16 +1,20 @@
-package leasetest
+package leasetest_test
 
 import (
 	"testing"
 	"time"
 
 	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/lease/leasetest"
 )
 
 func TestMemory(t *testing.T) {
-	Run(t, func(t *testing.T) func(t *testing.T) lease.Engine {
-		m := NewMemory()
+	leasetest.Run(t, func(*testing.T) func(*testing.T) lease.Engine {
+		m := leasetest.NewMemory()
 		m.SetClock(time.Now)
-		return func(t *testing.T) lease.Engine { return m.Connect() }
+		return func(*testing.T) lease.Engine { return m.Connect() }
 	})
 }
+
+// TestNotebook: the engine of the example passes.
+func TestNotebook(t *testing.T) { leasetest.Run(t, startNotebook) }

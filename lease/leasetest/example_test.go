@@ -78,8 +78,9 @@ func (r *reader) Swap(ctx context.Context, expect, put []lease.Entry) (lease.Ans
 func (r *reader) List(ctx context.Context, prefix, after string, limit int) ([]lease.Entry, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	names := slices.Sorted(maps.Keys(r.entries))
-	names = slices.DeleteFunc(names, func(name string) bool { return name <= after || !strings.HasPrefix(name, prefix) })
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(r.entries)), func(name string) bool {
+		return name <= after || !strings.HasPrefix(name, prefix)
+	})
 	return r.find(names[:min(limit, len(names))]...).Entries, r.check(ctx)
 }
 
@@ -98,12 +99,13 @@ func (r *reader) Close() error {
 
 func (r *reader) String() string { return "a notebook" }
 
+// startNotebook makes new data, and returns what opens handles on them.
+func startNotebook(*testing.T) func(*testing.T) lease.Engine {
+	data := &notebook{entries: map[string][]byte{}}
+	return func(*testing.T) lease.Engine { return &reader{notebook: data} }
+}
+
 // The test of an engine of one's own: each check has new data, and as many handles on them as it opens.
 func ExampleRun() {
-	_ = func(t *testing.T) {
-		leasetest.Run(t, func(t *testing.T) func(t *testing.T) lease.Engine {
-			data := &notebook{entries: map[string][]byte{}}
-			return func(t *testing.T) lease.Engine { return &reader{notebook: data} }
-		})
-	}
+	_ = func(t *testing.T) { leasetest.Run(t, startNotebook) }
 }

@@ -18,41 +18,44 @@ import (
 	"github.com/randflake/randflake/lease/internal/swap"
 )
 
+// A call is one request of several statements. The first answer is the entries, the second the report; then
+// comes COMMIT. So an error of the server in place of the first answer means that nothing was changed. After
+// any other error of a request that was sent, the outcome is unknown.
+
 // call makes a transaction of the statements in text, and examines a server that it did not know.
 // It begins again after an error that passes.
-func (e *Engine) call(
-	ctx context.Context, what, text string, args []any, names []string,
-) (lease.Answer, error) {
-	text = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; " + text +
-		";\nSELECT name, value FROM @table WHERE NOT @randflake_ok" +
-		" AND name IN (''" + strings.Repeat(", ?", len(names)) + ")" +
-		";\n" + e.reportSQL() +
-		";\nCOMMIT"
+func (e *Engine) call(ctx context.Context, what, text string, args []any, names []string) (lease.Answer, error) {
 	for _, name := range names {
 		args = append(args, name)
 	}
 	args = append(args, e.config.Table)
+	request := e.request(text, len(names))
 	for ctx.Err() == nil && !e.closed.Load() {
-		a, answered, err := e.send(ctx, e.statement(text), args, names)
+		a, answered, err := e.send(ctx, request, args, names)
 		if err == nil {
 			err = e.examine(ctx, a.Lineage)
 		}
 		if err == nil {
 			return a, nil
 		}
-		if answered {
+		if answered || !passes(err) {
 			return lease.Answer{}, e.explain(ctx, what, err)
-		}
-		if !passes(err) {
-			return lease.Answer{}, e.explain(ctx, what, rolledBack(err))
 		}
 		time.Sleep(rand.N(20 * time.Millisecond))
 	}
 	return lease.Answer{}, e.explain(ctx, what, swap.Unmade(cmp.Or(ctx.Err(), fs.ErrClosed)))
 }
 
-// passes reports whether a call that was not answered, with this error, may be made again: it
-// changed nothing, and another try can succeed.
+// request returns all statements of a call. text has those that come before the answers.
+func (e *Engine) request(text string, names int) string {
+	return e.statement("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; " + text +
+		";\nSELECT name, value FROM @table WHERE NOT @randflake_ok" +
+		" AND name IN (''" + strings.Repeat(", ?", names) + ")" +
+		";\n" + e.reportSQL() +
+		";\nCOMMIT")
+}
+
+// passes reports whether another try can succeed after an error in place of the first answer.
 func passes(err error) bool {
 	deadlock := &mysql.MySQLError{Number: 1213}
 	lockTimeout := &mysql.MySQLError{Number: 1205}
@@ -60,40 +63,38 @@ func passes(err error) bool {
 	return errors.Is(err, deadlock) || errors.Is(err, lockTimeout) || errors.Is(err, notSent)
 }
 
-// rolledBack marks the error of a call that was not answered, if the error is the server's. Nothing is
-// committed before the first answer.
-func rolledBack(err error) error {
-	_, ok := errors.AsType[*mysql.MySQLError](err)
-	if ok {
-		return swap.Unmade(err)
-	}
-	return err
-}
-
-// send sends one request and takes its answers: entries, the report, and that of COMMIT. answered
-// says that the first one came; before it nothing is committed. After an error no transaction stays
-// open.
+// send sends a request and takes its answers. answered says that the first one came. After an error no
+// transaction stays open.
 func (e *Engine) send(
-	ctx context.Context, text string, args []any, names []string,
+	ctx context.Context, request string, args []any, names []string,
 ) (a lease.Answer, answered bool, err error) {
 	conn, err := e.db.Conn(ctx)
 	if err != nil {
 		return a, false, swap.Unmade(err)
 	}
 	defer conn.Close()
-	rows, err := conn.QueryContext(ctx, text, args...)
-	answered = err == nil
-	if answered {
-		a, err = receive(rows, names)
+	rows, err := conn.QueryContext(ctx, request, args...)
+	if err != nil {
+		rollBack(ctx, conn)
+		if _, ofServer := errors.AsType[*mysql.MySQLError](err); ofServer {
+			err = swap.Unmade(err)
+		}
+		return a, false, err
 	}
-	if err == nil {
-		return a, true, nil
+	a, err = receive(rows, names)
+	if err != nil {
+		rollBack(ctx, conn)
+		return lease.Answer{}, true, err
 	}
-	_, failed := conn.ExecContext(ctx, "ROLLBACK")
-	if failed != nil {
+	return a, true, nil
+}
+
+// rollBack ends the transaction of a connection, or the connection.
+func rollBack(ctx context.Context, conn *sql.Conn) {
+	_, err := conn.ExecContext(ctx, "ROLLBACK")
+	if err != nil {
 		conn.Raw(func(any) error { return driver.ErrBadConn }) // closes it
 	}
-	return lease.Answer{}, answered, err
 }
 
 // receive takes the answers to a request, up to that of COMMIT.
@@ -106,18 +107,18 @@ func receive(rows *sql.Rows, names []string) (a lease.Answer, err error) {
 	for _, name := range names {
 		a.Entries = append(a.Entries, lease.Entry{Name: name, Value: found[name]})
 	}
-	var unsafe string
+	var objection string
 	var now int64
 	if err == nil && rows.NextResultSet() && rows.Next() {
-		err = rows.Scan(&unsafe, &a.Lineage, &now, &a.Swapped, &a.Position)
+		err = rows.Scan(&objection, &a.Lineage, &now, &a.Swapped, &a.Position)
 	}
 	a.Time = time.UnixMicro(now)
 	for rows.NextResultSet() { // Close would wait without heeding ctx
 	}
 	err = errors.Join(err, rows.Err(), rows.Close())
 	switch {
-	case unsafe != "":
-		return a, fmt.Errorf("%w: %s", lease.ErrUnsafe, unsafe)
+	case objection != "":
+		return a, fmt.Errorf("%w: %s", lease.ErrUnsafe, objection)
 	case err != nil:
 		return a, err
 	case a.Position == 0: // then nothing was put

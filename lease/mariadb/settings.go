@@ -52,12 +52,12 @@ func oneOf(table string) string {
 		" WHERE variable_name = '@name')"
 }
 
-// unsafeSQL returns an expression for what is wrong with settings, or ”. For read_only alone it is
+// objectionSQL returns an expression for what is wrong with settings, or for "". For read_only alone it is
 //
 //	CONCAT_WS('; ', NULL,
 //		IF(CONCAT_WS('', @@read_only) IN ('0', 'OFF'), NULL,
 //			CONCAT_WS('', 'read_only is ', @@read_only, ', want OFF: a replica lacks ...')))
-func unsafeSQL(settings ...setting) string {
+func objectionSQL(settings ...setting) string {
 	text := new(strings.Builder)
 	text.WriteString("CONCAT_WS('; ', NULL")
 	for _, s := range settings {
@@ -69,14 +69,14 @@ func unsafeSQL(settings ...setting) string {
 	return text.String()
 }
 
-// reportSQL selects the report that take takes: what is unsafe, the lineage, the time, whether the
+// reportSQL selects the report that receive takes: an objection to settings, the lineage, the time, whether the
 // swap took effect, and the position.
 func (e *Engine) reportSQL() string {
-	unsafe := unsafeSQL(settings...)
+	objection := objectionSQL(settings...)
 	if !e.config.AtomicPages {
-		unsafe = unsafeSQL(append([]setting{wholePages}, settings...)...)
+		objection = objectionSQL(append([]setting{wholePages}, settings...)...)
 	}
-	return "SELECT " + unsafe + `,
+	return "SELECT " + objection + `,
 		CONCAT_WS('/', @@server_id, UNIX_TIMESTAMP(i.create_time)
 			/*M! , SHA1(@@global.gtid_slave_pos) */
 			/*!50700 , @@server_uuid,
@@ -94,13 +94,13 @@ func (e *Engine) examine(ctx context.Context, lineage string) error {
 	if last != nil && *last == lineage {
 		return nil
 	}
-	var unsafe string
-	err := e.db.QueryRowContext(ctx, "SELECT "+unsafeSQL(seldom...)).Scan(&unsafe)
+	var objection string
+	err := e.db.QueryRowContext(ctx, "SELECT "+objectionSQL(seldom...)).Scan(&objection)
 	if err != nil {
 		return err
 	}
-	if unsafe != "" {
-		return fmt.Errorf("%w: %s", lease.ErrUnsafe, unsafe)
+	if objection != "" {
+		return fmt.Errorf("%w: %s", lease.ErrUnsafe, objection)
 	}
 	e.examined.Store(&lineage)
 	return nil

@@ -49,11 +49,11 @@ func (e *Engine) untilDone(ctx context.Context, operation string, args []any) (l
 	case <-ctx.Done():
 		return lease.Answer{}, ctx.Err()
 	case <-done:
-		if err != nil { // if ctx has ended the outcome counts as unknown, whatever the error says
-			err = cmp.Or(swap.Ended(ctx), err)
-		}
-		return a, err
 	}
+	if err != nil { // if ctx has ended the outcome counts as unknown, whatever the error says
+		err = cmp.Or(swap.Ended(ctx), err)
+	}
+	return a, err
 }
 
 // evaluate has the script run, and makes sure that what it did is durable, in one round trip.
@@ -70,6 +70,75 @@ func (e *Engine) evaluate(ctx context.Context, operation string, args []any) (le
 		return lease.Answer{}, err
 	}
 	return parseReply(array)
+}
+
+// roundTrip sends the script, then the question for the settings, then the one for replicas that
+// have what the script did. It returns the reply of the script. With wrong settings or too few replicas
+// it returns an error although the script has run: then nothing is acknowledged that could be lost.
+func (e *Engine) roundTrip(ctx context.Context, args []any) ([]any, error) {
+	client, err := e.primary(ctx)
+	if err != nil {
+		return nil, swap.Unmade(err)
+	}
+	limit := replicaTime(ctx)
+
+	// Those that are not sent have no error, and the value 0.
+	script := redis.NewCmd(ctx, args...)
+	settings := redis.NewMapStringStringCmd(ctx, questionForSettings()...)
+	copies := redis.NewIntCmd(ctx, "wait", e.config.Replicas, max(limit.Milliseconds(), 1))
+	pipe := client.Pipeline()
+	pipe.Process(ctx, once{script})
+	if !e.config.TrustSettings {
+		pipe.Process(ctx, settings)
+	}
+	if e.config.Replicas > 0 {
+		pipe.Process(ctx, copies)
+	}
+	_, err = pipe.Exec(ctx)
+	if err != nil {
+		if cluster, ok := e.client.(*redis.ClusterClient); ok {
+			cluster.ReloadState(ctx) // in the background: the keys may have moved to another server
+		}
+		if script.Err() == nil && settings.Err() != nil {
+			return nil, notAllowed(settings.Err())
+		}
+		return nil, explain(err) // that of the first command that failed, or there was no connection
+	}
+	if err := e.checkDurable(settings.Val(), int(copies.Val()), limit); err != nil {
+		return nil, err
+	}
+	return script.Slice()
+}
+
+// A once is a command that the client must not send again: if only the reply was lost, the command
+// took effect.
+type once struct{ *redis.Cmd }
+
+// NoRetry is asked by the client.
+func (once) NoRetry() bool { return true }
+
+// replicaTime returns how long to wait for replicas.
+func replicaTime(ctx context.Context) time.Duration {
+	limit := 2 * time.Second
+	if end, ok := ctx.Deadline(); ok {
+		limit = min(limit, time.Until(end)*3/4) // the rest is for the way back
+	}
+	return limit
+}
+
+// checkDurable returns why what the script did may be lost, or nil. copies is how many replicas had it
+// within limit.
+func (e *Engine) checkDurable(settings map[string]string, copies int, limit time.Duration) error {
+	if !e.config.TrustSettings {
+		if err := checkSettings(settings); err != nil {
+			return err
+		}
+	}
+	if copies < e.config.Replicas {
+		return fmt.Errorf("outcome unknown: %d of %d replicas acknowledged within %v: see to the replicas",
+			copies, e.config.Replicas, limit)
+	}
+	return nil
 }
 
 // parseReply reads the array that the script returned, in the order of answer in engine.lua.
@@ -116,68 +185,4 @@ func next[T any](r *reply) T {
 	r.rest = r.rest[1:]
 	r.wrong = r.wrong || !ok
 	return field
-}
-
-// A once is a command that the client must not send again: if only the reply was lost, the command
-// took effect.
-type once struct{ *redis.Cmd }
-
-// NoRetry is asked by the client.
-func (once) NoRetry() bool { return true }
-
-// roundTrip sends the script, then the question for the settings, then the one for replicas that
-// have what the script did. It returns the reply of the script. With wrong settings or too few replicas
-// it returns an error although the script has run: then nothing is acknowledged that could be lost.
-func (e *Engine) roundTrip(ctx context.Context, args []any) ([]any, error) {
-	client, err := e.primary(ctx)
-	if err != nil {
-		return nil, swap.Unmade(err)
-	}
-	limit := 2 * time.Second // for the replicas
-	if end, ok := ctx.Deadline(); ok {
-		limit = min(limit, time.Until(end)*3/4) // the rest is for the way back
-	}
-
-	// Those that are not sent have no error, and the value 0.
-	done := redis.NewCmd(ctx, args...)
-	settings := redis.NewMapStringStringCmd(ctx, questionForSettings()...)
-	copies := redis.NewIntCmd(ctx, "wait", e.config.Replicas, max(limit.Milliseconds(), 1))
-	pipe := client.Pipeline()
-	pipe.Process(ctx, once{done})
-	if !e.config.TrustSettings {
-		pipe.Process(ctx, settings)
-	}
-	if e.config.Replicas > 0 {
-		pipe.Process(ctx, copies)
-	}
-	_, err = pipe.Exec(ctx)
-	if err != nil {
-		if cluster, ok := e.client.(*redis.ClusterClient); ok {
-			cluster.ReloadState(ctx) // in the background: the keys may have moved to another server
-		}
-		if done.Err() == nil && settings.Err() != nil {
-			return nil, notAllowed(settings.Err())
-		}
-		return nil, explain(err) // that of the first command that failed, or there was no connection
-	}
-	if err := e.checkDurable(settings.Val(), int(copies.Val()), limit); err != nil {
-		return nil, err
-	}
-	return done.Slice()
-}
-
-// checkDurable returns why what the script did may be lost, or nil. copies is how many replicas had it
-// within limit.
-func (e *Engine) checkDurable(settings map[string]string, copies int, limit time.Duration) error {
-	if !e.config.TrustSettings {
-		err := checkSettings(settings)
-		if err != nil {
-			return err
-		}
-	}
-	if copies < e.config.Replicas {
-		return fmt.Errorf("outcome unknown: %d of %d replicas acknowledged within %v: see to the replicas",
-			copies, e.config.Replicas, limit)
-	}
-	return nil
 }

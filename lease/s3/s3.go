@@ -188,9 +188,7 @@ func cutOff(err error) bool {
 // put puts an object if it has the tag, or if there is none if the tag is empty. It sends the
 // object once, without the client's retries: after an error the request may have taken effect, or may
 // still do so.
-func (o *object) put(
-	ctx context.Context, name string, content []byte, tag string,
-) (d document.Document, err error) {
+func (o *object) put(ctx context.Context, name string, content []byte, tag string) (d document.Document, err error) {
 	in := &s3.PutObjectInput{
 		Bucket:      &o.bucket,
 		Key:         o.key(name),

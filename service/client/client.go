@@ -3,7 +3,7 @@
 // counter. [IDs] are IDs that the service makes.
 //
 //	replicas := []string{"https://ids-1.example:8443", "https://ids-2.example:8443"}
-//	leases, err := client.New(ctx, "orders", replicas, client.WithToken(token))
+//	leases, err := client.OpenLeases(ctx, "orders", replicas, client.WithToken(token))
 //	keeper, err := lease.Keep(ctx, leases, secret)
 //
 //	counters, err := client.NewCounters("orders", replicas, client.WithToken(token))
@@ -80,6 +80,10 @@ func isBase(u *url.URL) bool {
 func isPrivate(u *url.URL) bool {
 	return u.Scheme == "https" || u.Hostname() == "localhost" || net.ParseIP(u.Hostname()).IsLoopback()
 }
+
+// Reason returns why the service refused a call, for programs, such as FULL: docs/service.md lists the
+// reasons. It returns "" if err does not come from the service.
+func Reason(err error) string { return wire.Reason(err) }
 
 const replicaTimeout = 10 * time.Second // the most that a call waits for one replica
 

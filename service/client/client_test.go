@@ -54,7 +54,7 @@ func (r *replica) GetLimits(ctx context.Context, _ *api.GetLimitsRequest) (*api.
 	return &api.GetLimitsResponse{
 		WindowSeconds:  60,
 		FirstNode:      16,
-		Nodes:          8,
+		NodeCount:      8,
 		Ahead:          5,
 		MaxSkewSeconds: 7,
 		Check:          "0123456789abcdef",
@@ -63,7 +63,7 @@ func (r *replica) GetLimits(ctx context.Context, _ *api.GetLimitsRequest) (*api.
 
 func (r *replica) Take(_ context.Context, q *api.TakeRequest) (*api.TakeResponse, error) {
 	r.label = q.Label
-	r.asked = append(r.asked, q.Windows)
+	r.asked = append(r.asked, q.WindowCount)
 	windows := []int64{0}
 	if r.calls < len(r.leases) {
 		windows = r.leases[r.calls]
@@ -74,7 +74,7 @@ func (r *replica) Take(_ context.Context, q *api.TakeRequest) (*api.TakeResponse
 		start := (q.Window + window) * 60
 		all = append(all, &api.Lease{
 			FirstNode: 3,
-			LastNode:  2 + q.Nodes + r.more,
+			LastNode:  2 + q.NodeCount + r.more,
 			Start:     start,
 			End:       start + 60 + r.longer,
 		})
@@ -137,7 +137,7 @@ func TestReplicas(t *testing.T) {
 		"none":        {[]string{serve(t, &replica{err: sent(lease.ErrClock)}), away}, lease.ErrClock, false},
 		"none either": {[]string{away, serve(t, &replica{err: sent(lease.ErrClock)})}, lease.ErrClock, false},
 	} {
-		leases, err := client.New(t.Context(), "demo", tt.replicas)
+		leases, err := client.OpenLeases(t.Context(), "demo", tt.replicas)
 		require.NoError(t, err)
 		got, err := leases.Take(t.Context(), 30_000_000, 30_000_000, 2)
 		if (err == nil) != tt.ok || tt.err != nil && !errors.Is(err, tt.err) {
@@ -147,19 +147,19 @@ func TestReplicas(t *testing.T) {
 			t.Errorf("%s: %+v, want nodes 3 and 4", what, got)
 		}
 	}
-	leases, err := client.New(t.Context(), "demo", []string{away, sound})
+	leases, err := client.OpenLeases(t.Context(), "demo", []string{away, sound})
 	want := lease.Limits{First: 16, Nodes: 8, Ahead: 5, Window: time.Minute, MaxSkew: 7 * time.Second}
 	require.Must(t, err == nil && leases.Limits() == want, "%+v, %v", leases, err)
 	require.NoError(t, leases.CheckSecret([8]byte{1, 35, 69, 103, 137, 171, 205, 239}))
 	err = leases.CheckSecret([8]byte{})
 	require.That(t, errors.Is(err, lease.ErrSecret) && strings.Contains(err.Error(), sound),
 		"another secret: error %v, want one that says of which service", err)
-	last, err := client.New(t.Context(), "demo", []string{serve(t, &replica{err: sent(lease.ErrClock)}), resetting(t)})
+	last, err := client.OpenLeases(t.Context(), "demo", []string{serve(t, &replica{err: sent(lease.ErrClock)}), resetting(t)})
 	require.NoError(t, err)
 	if _, err := last.Take(t.Context(), 30_000_000, 30_000_000, 2); err == nil || errors.Is(err, lease.ErrClock) {
 		t.Errorf("the last one resets connections: error %v, want its own", err)
 	}
-	_, err = client.New(t.Context(), "demo", []string{away, away})
+	_, err = client.OpenLeases(t.Context(), "demo", []string{away, away})
 	require.Contains(t, fmt.Sprint(err), "connection refused", "all are away: error")
 }
 
@@ -167,7 +167,7 @@ func TestReplicas(t *testing.T) {
 // has a node at least.
 func TestCurrent(t *testing.T) {
 	first, second := &replica{}, &replica{}
-	leases, err := client.New(t.Context(), "demo", []string{serve(t, first), serve(t, second)})
+	leases, err := client.OpenLeases(t.Context(), "demo", []string{serve(t, first), serve(t, second)})
 	require.NoError(t, err)
 	for _, first.err = range []error{nil, coded(connect.CodeUnavailable), nil, nil} {
 		require.Done(t)(leases.Take(t.Context(), 30_000_000, 30_000_000, 1))
@@ -203,7 +203,7 @@ func TestMissing(t *testing.T) {
 		{[][]int64{{0, 3}}, nil, []uint32{3}, false},
 	} {
 		r := &replica{leases: tt.granted}
-		leases, err := client.New(t.Context(), "demo", []string{serve(t, r)})
+		leases, err := client.OpenLeases(t.Context(), "demo", []string{serve(t, r)})
 		require.NoError(t, err)
 		all, err := leases.Take(t.Context(), first, first+2, 1)
 		var got []int64
@@ -224,11 +224,11 @@ func TestLimits(t *testing.T) {
 		limits *api.GetLimitsResponse
 		ok     bool
 	}{
-		{&api.GetLimitsResponse{WindowSeconds: 1, Nodes: 1}, true},
+		{&api.GetLimitsResponse{WindowSeconds: 1, NodeCount: 1}, true},
 		{&api.GetLimitsResponse{WindowSeconds: 60}, false},
-		{&api.GetLimitsResponse{Nodes: 8}, false},
+		{&api.GetLimitsResponse{NodeCount: 8}, false},
 	} {
-		leases, err := client.New(t.Context(), "demo", []string{serve(t, &replica{limits: tt.limits})})
+		leases, err := client.OpenLeases(t.Context(), "demo", []string{serve(t, &replica{limits: tt.limits})})
 		require.Equal(t, err == nil, tt.ok, "%v: error %v", tt.limits, err)
 		if tt.ok && leases.CheckSecret([8]byte{7}) != nil {
 			t.Error("a space of any secret refuses one")
@@ -300,14 +300,14 @@ func TestToken(t *testing.T) {
 		{client.WithToken("pass-word"), "Bearer pass-word"},
 		{client.WithPlaintext(), ""},
 	} {
-		_, err := client.New(t.Context(), "demo", []string{address}, tt.option)
+		_, err := client.OpenLeases(t.Context(), "demo", []string{address}, tt.option)
 		got := r.header.Get("Authorization")
 		require.That(t, err == nil && got == tt.want, "%q, error %v, want %q", got, err, tt.want)
 	}
 	r.header = nil
 	missing := errors.New("no such file")
 	option := client.WithTokenFrom(func() (string, error) { return "", missing })
-	_, err := client.New(t.Context(), "demo", []string{address}, option)
+	_, err := client.OpenLeases(t.Context(), "demo", []string{address}, option)
 	require.That(t, errors.Is(err, missing) && r.header == nil,
 		"without the token: error %v, header %v", err, r.header)
 }
@@ -327,12 +327,12 @@ func (c *counting) Set(_ context.Context, r *api.SetRequest) (*api.SetResponse, 
 
 func (c *counting) List(_ context.Context, r *api.ListRequest) (*api.ListResponse, error) {
 	c.asked = r
-	return &api.ListResponse{Counters: []*api.Counter{{Name: "a", Next: 7}, {Name: "b"}}}, c.err
+	return &api.ListResponse{Counters: []*api.Counter{{Name: "a", Next: proto.Int64(7)}, {Name: "b"}}}, c.err
 }
 
 func (c *counting) Get(_ context.Context, r *api.GetRequest) (*api.GetResponse, error) {
 	c.asked = r
-	return &api.GetResponse{Counter: &api.Counter{Name: "a", Start: 1, Step: 1, Last: 9, Next: 7}}, c.err
+	return &api.GetResponse{Counter: &api.Counter{Name: "a", Start: 1, Step: 1, Last: 9, Next: proto.Int64(7)}}, c.err
 }
 
 func (c *counting) Take(_ context.Context, r *api.CounterServiceTakeRequest) (*api.CounterServiceTakeResponse, error) {
@@ -420,7 +420,7 @@ func TestInvalidOptions(t *testing.T) {
 		"HTTP client": client.WithHTTPClient(nil),
 		"token":       client.WithTokenFrom(nil),
 	} {
-		_, err := client.New(t.Context(), "demo", []string{"https://ids"}, option)
+		_, err := client.OpenLeases(t.Context(), "demo", []string{"https://ids"}, option)
 		require.That(t, errors.Is(err, randflake.ErrInvalidOption),
 			"%s: error %v, want one that wraps ErrInvalidOption", name, err)
 	}
@@ -472,7 +472,7 @@ func TestPlaintext(t *testing.T) {
 	secure.StartTLS()
 	defer secure.Close()
 	insecure := strings.Replace(secure.URL, "https", "http", 1)
-	_, err := client.New(t.Context(), "demo", []string{insecure}, token)
+	_, err := client.OpenLeases(t.Context(), "demo", []string{insecure}, token)
 	require.That(t, err != nil && strings.Contains(err.Error(), "its address begins with https"),
 		"http for a service with TLS: error %v", err)
 }

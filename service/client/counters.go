@@ -13,7 +13,7 @@ import (
 )
 
 // NewCounters returns the counters of a space. Calls go to addresses in the same way as those of
-// [New]. The service creates a counter at its first use, as its configuration says. If the
+// [OpenLeases]. The service creates a counter at its first use, as its configuration says. If the
 // configuration names a period for the counter, the service's clock picks the period. Then numbers.Open
 // needs the same period and zone, and the configuration needs the check value of package numbers.
 //
@@ -47,12 +47,7 @@ func (c *counters) CreateCounter(context.Context, lease.Counter) error {
 
 // TakeNumbers returns lease.ErrClock if the service is in another period, as may be for a moment when
 // one ends. The numbers that it took there are lost, and package numbers tries again.
-func (c *counters) TakeNumbers(
-	ctx context.Context,
-	name string,
-	period lease.Period,
-	n int64,
-) (lease.Run, error) {
+func (c *counters) TakeNumbers(ctx context.Context, name string, period lease.Period, n int64) (lease.Run, error) {
 	got, err := call(ctx, &c.replicas, "take numbers", counterClient.Take, &api.CounterServiceTakeRequest{
 		Space:   c.space,
 		Counter: name,

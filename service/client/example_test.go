@@ -19,7 +19,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	replicas := []string{"https://ids-1.example:8443", "https://ids-2.example:8443"}
-	leases, err := client.New(ctx, "orders", replicas, client.WithToken(os.Getenv("RANDFLAKED_TOKEN")))
+	leases, err := client.OpenLeases(ctx, "orders", replicas, client.WithToken(os.Getenv("RANDFLAKED_TOKEN")))
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"encoding"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -13,6 +14,7 @@ import (
 	"github.com/randflake/randflake"
 	api "github.com/randflake/randflake/service/client/api/randflake/v1"
 	"github.com/randflake/randflake/service/client/api/randflake/v1/randflakev1connect"
+	"github.com/randflake/randflake/service/client/wire"
 	"github.com/randflake/randflake/snowflake"
 	"github.com/randflake/randflake/ulid"
 )
@@ -57,7 +59,7 @@ const (
 )
 
 // NewIDs returns the IDs of a space, whose kind must be I. Calls go to addresses in the same way as
-// those of [New].
+// those of [OpenLeases].
 func NewIDs[I ID](space string, addresses []string, options ...Option) (*IDs[I], error) {
 	s := &IDs[I]{space: space}
 	if err := s.dial(addresses, options, randflakev1connect.NewIDServiceClient); err != nil {
@@ -130,9 +132,16 @@ func (s *IDs[I]) fetch() (any, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), replicaTimeout)
 	defer cancel()
 	asked := s.settings.now()
-	ids, err := s.mint(ctx)
+	n := s.settings.batch // only calls change it, and they follow one another
+	ids, err := s.mint(ctx, n)
+	over, isOver := errors.AsType[*wire.LimitError](err)
+	if isOver && 0 < over.Limit && over.Limit < uint64(n) {
+		n = int(over.Limit)
+		ids, err = s.mint(ctx, n)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.settings.batch = n
 	if err != nil {
 		s.retry = s.settings.now().Add(mintPause)
 		return nil, err
@@ -141,9 +150,8 @@ func (s *IDs[I]) fetch() (any, error) {
 	return nil, nil
 }
 
-// mint asks for a batch. If an answer is lost, its IDs are never used, so the call may be repeated.
-func (s *IDs[I]) mint(ctx context.Context) ([]I, error) {
-	n := s.settings.batch
+// mint asks for n IDs. If an answer is lost, its IDs are never used, so the call may be repeated.
+func (s *IDs[I]) mint(ctx context.Context, n int) ([]I, error) {
 	answer, err := call(ctx, &s.replicas, "mint", idClient.Mint, &api.MintRequest{
 		Space: s.space,
 		Count: uint32(n),

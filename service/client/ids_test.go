@@ -33,6 +33,7 @@ type mint struct {
 	last  atomic.Uint64
 	fail  atomic.Pointer[connect.Error]
 	short bool
+	limit uint32 // of a call; 0 for none
 }
 
 func (m *mint) Mint(_ context.Context, r *api.MintRequest) (*api.MintResponse, error) {
@@ -40,6 +41,9 @@ func (m *mint) Mint(_ context.Context, r *api.MintRequest) (*api.MintResponse, e
 	time.Sleep(time.Second)
 	if err := m.fail.Load(); err != nil {
 		return nil, err
+	}
+	if m.limit > 0 && r.Count > m.limit {
+		return nil, sent(connect.NewError(connect.CodePermissionDenied, &wire.LimitError{Limit: uint64(m.limit)}))
 	}
 	if m.short {
 		return &api.MintResponse{Ids: []string{randflake.ID(1).String()}}, nil
@@ -190,7 +194,8 @@ func TestMintFails(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		before := m.calls.Load()
 		n, err := ids.Fill(t.Context(), make([]randflake.ID, 12))
-		require.That(t, n == 2 && errors.Is(err, lease.ErrCorrupt) && m.calls.Load() == before+1,
+		isCorrupt := errors.Is(err, lease.ErrCorrupt) && client.Reason(err) == "CORRUPT"
+		require.That(t, n == 2 && isCorrupt && m.calls.Load() == before+1,
 			"%d IDs, error %v, %d calls, want the 2 that were left, and an error", n, err, m.calls.Load()-before)
 		m.fail.Store(nil)
 		if _, err := ids.Mint(t.Context()); err != nil {
@@ -225,6 +230,9 @@ func TestMintKinds(t *testing.T) {
 		if _, err := minting[randflake.ID](t, &mint{short: true}).Mint(t.Context()); err == nil {
 			t.Error("one ID in place of 512")
 		}
+		few := &mint{limit: 5}
+		require.Gives(t, randflake.ID(1), "of five, as the service allows")(minting[randflake.ID](t, few).Mint(t.Context()))
+		require.Equal(t, few.last.Load(), uint64(5), "IDs that were made")
 		f, err := minting[randflake.ID](t, &mint{}).Inspect(t.Context(), 99)
 		want := (client.Fields{Time: f.Time, Node: 7, Sequence: 99, Plausible: true})
 		require.That(t, err == nil && f == want, "%+v, error %v, want %+v", f, err, want)

@@ -33,9 +33,9 @@ type leaseClient = randflakev1connect.LeaseServiceClient
 
 var _ lease.Source = (*Leases)(nil)
 
-// New returns the leases of a space, after one call for its limits. Addresses are URLs such as
+// OpenLeases returns the leases of a space, after one call for its limits. Addresses are URLs such as
 // https://ids.example:8443. If one does not answer, calls go to the next one.
-func New(ctx context.Context, space string, addresses []string, options ...Option) (*Leases, error) {
+func OpenLeases(ctx context.Context, space string, addresses []string, options ...Option) (*Leases, error) {
 	host, _ := os.Hostname()
 	l := &Leases{space: space, label: host + "/" + filepath.Base(os.Args[0])}
 	if err := l.dial(addresses, options, randflakev1connect.NewLeaseServiceClient); err != nil {
@@ -48,13 +48,13 @@ func New(ctx context.Context, space string, addresses []string, options ...Optio
 	l.check = found.Check
 	l.limits = lease.Limits{
 		First:   found.FirstNode,
-		Nodes:   found.Nodes,
+		Nodes:   found.NodeCount,
 		Ahead:   int64(found.Ahead),
 		Window:  time.Duration(found.WindowSeconds) * time.Second,
 		MaxSkew: time.Duration(found.MaxSkewSeconds) * time.Second,
 		Reserve: found.Reserve,
 	}
-	if found.WindowSeconds == 0 || found.Nodes == 0 {
+	if found.WindowSeconds == 0 || found.NodeCount == 0 {
 		return nil, fmt.Errorf("client: limits: %+v: want a window of seconds, and nodes", l.limits)
 	}
 	return l, nil
@@ -110,11 +110,11 @@ func (l *Leases) Take(ctx context.Context, first, last int64, nodes uint32) ([]r
 func (l *Leases) take(ctx context.Context, first, last int64, nodes uint32) ([]randflake.Lease, error) {
 	windows := min(last-first+1, math.MaxUint32) // the service grants fewer anyway
 	answer, err := call(ctx, &l.replicas, "take", leaseClient.Take, &api.TakeRequest{
-		Space:   l.space,
-		Window:  first,
-		Windows: uint32(windows),
-		Nodes:   nodes,
-		Label:   l.label,
+		Space:       l.space,
+		Window:      first,
+		WindowCount: uint32(windows),
+		NodeCount:   nodes,
+		Label:       l.label,
 	})
 	if err != nil {
 		return nil, err

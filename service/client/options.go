@@ -13,7 +13,7 @@ import (
 	"github.com/randflake/randflake"
 )
 
-// An Option changes how [New], [NewCounters] or [NewIDs] makes a client.
+// An Option changes how [OpenLeases], [NewCounters] or [NewIDs] makes a client.
 type Option struct{ set func(*settings) error }
 
 // settings are what options set.
@@ -48,8 +48,8 @@ func WithPlaintext() Option {
 	return checked(true, "", func(s *settings) { s.plaintext = true }) // it has no argument
 }
 
-// WithBatch sets how many IDs a call of [IDs] asks for, 1 to 65536, instead of 512. The number must
-// be within the limit that the service sets for the caller.
+// WithBatch sets how many IDs a call of [IDs] asks for, 1 to 65536, instead of 512. If the service
+// allows fewer in a call, it asks for those.
 func WithBatch(n int) Option {
 	valid := 1 <= n && n <= maxBatch
 	problem := fmt.Sprintf("WithBatch: %d: want 1 to %d", n, maxBatch)

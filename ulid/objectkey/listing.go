@@ -47,10 +47,10 @@ func (k *Keys) Listing(from, to time.Time) (Listing, bool) {
 		return Listing{}, false
 	}
 	chars := timeChars
-	for blockOf(first, chars) != blockOf(end-1, chars) {
+	for folderOf(first, chars) != folderOf(end-1, chars) {
 		chars--
 	}
-	return k.within(blockOf(first, chars), chars, first, end), true
+	return k.within(folderOf(first, chars), chars, first, end), true
 }
 
 // Listings divides the interval of Listing by the first chars characters of the ULID, 1 to 10. It
@@ -68,7 +68,7 @@ func (k *Keys) Listings(from, to time.Time, chars int) (iter.Seq[Listing], error
 	}
 	first, end := firstMilli(from), firstMilli(to)
 	return func(yield func(Listing) bool) {
-		for ms := blockOf(first, chars); ms < end; ms += blockSize(chars) {
+		for ms := folderOf(first, chars); ms < end; ms += folderSize(chars) {
 			if first >= end || !yield(k.within(ms, chars, first, end)) {
 				return
 			}
@@ -86,11 +86,11 @@ func (k *Keys) Prefixes(from, to time.Time) []string {
 	var prefixes []string
 	for ms, end := firstMilli(from), firstMilli(to); ms < end; {
 		chars := timeChars
-		for chars > 0 && blockOf(ms, chars-1) == ms && ms+blockSize(chars-1) <= end {
+		for chars > 0 && isWhole(ms, end, chars-1) {
 			chars--
 		}
 		prefixes = append(prefixes, k.point(ms, chars))
-		ms += blockSize(chars)
+		ms += folderSize(chars)
 	}
 	return prefixes
 }
@@ -104,7 +104,7 @@ func (k *Keys) within(ms int64, chars int, first, end int64) Listing {
 	if first > ms {
 		l.StartAfter = k.point(first, timeChars)
 	}
-	if end < ms+blockSize(chars) {
+	if end < ms+folderSize(chars) {
 		l.Until = k.point(end, timeChars)
 	}
 	return l
@@ -117,17 +117,22 @@ func (k *Keys) point(ms int64, chars int) string {
 	return string(k.appendChars(nil, id, chars))
 }
 
-// blockSize returns how many milliseconds have the same first chars characters. The first character
-// has 3 bits.
-func blockSize(chars int) int64 {
+// folderSize returns how many milliseconds a folder has: all those with the same first chars characters. The
+// first character has 3 bits.
+func folderSize(chars int) int64 {
 	if chars == 0 {
 		return endTime
 	}
 	return 1 << (5 * (timeChars - chars))
 }
 
-// blockOf returns the first millisecond that has the same first chars characters as ms.
-func blockOf(ms int64, chars int) int64 { return ms &^ (blockSize(chars) - 1) }
+// folderOf returns the first millisecond of the folder of ms.
+func folderOf(ms int64, chars int) int64 { return ms &^ (folderSize(chars) - 1) }
+
+// isWhole reports whether [ms, end) begins with a whole folder.
+func isWhole(ms, end int64, chars int) bool {
+	return folderOf(ms, chars) == ms && ms+folderSize(chars) <= end
+}
 
 // firstMilli returns the first Unix millisecond that does not begin before t, limited to 0 to endTime.
 func firstMilli(t time.Time) int64 {

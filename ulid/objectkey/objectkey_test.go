@@ -158,14 +158,14 @@ func FuzzParseKey(f *testing.F) {
 // cover returns how many prefixes it takes for the part of [first, end) that is in a block: one,
 // none, or as many as for the parts of the block.
 func cover(block int64, chars int, first, end int64) (n int) {
-	size := blockSize(chars)
+	size := folderSize(chars)
 	if first <= block && block+size <= end {
 		return 1
 	}
 	if end <= block || block+size <= first {
 		return 0
 	}
-	for part := block; part < block+size; part += blockSize(chars + 1) {
+	for part := block; part < block+size; part += folderSize(chars + 1) {
 		n += cover(part, chars+1, first, end)
 	}
 	return n
@@ -231,7 +231,7 @@ func TestListing(t *testing.T) {
 // edge of a block.
 func near(random *rand.Rand, ms int64) int64 {
 	if random.IntN(3) == 0 {
-		ms = blockOf(ms, random.IntN(timeChars+1)) + int64(random.IntN(3)-1)
+		ms = folderOf(ms, random.IntN(timeChars+1)) + int64(random.IntN(3)-1)
 	} else {
 		ms += random.Int64N(1<<random.IntN(48)+1) - random.Int64N(1<<random.IntN(48)+1)
 	}
@@ -282,7 +282,7 @@ func wantOneForEachPrefix(t *testing.T, keys *Keys, listings []Listing, from, to
 	for _, l := range listings {
 		got = append(got, l.Prefix)
 	}
-	for ms := first; ms < end; ms = blockOf(ms, chars) + blockSize(chars) {
+	for ms := first; ms < end; ms = folderOf(ms, chars) + folderSize(chars) {
 		want = append(want, keys.point(ms, chars))
 	}
 	require.Must(t, slices.Equal(got, want),
@@ -299,7 +299,7 @@ func TestListingsAreExact(t *testing.T) {
 			keys := mustKeys(t, randomFormat(random))
 			from, to := randomTime(random, ms), randomTime(random, ms)
 			const most = 100 // listings, so that the test ends
-			if end := firstMilli(from) + most*blockSize(max(chars, 0)); chars > 1 && firstMilli(to) > end {
+			if end := firstMilli(from) + most*folderSize(max(chars, 0)); chars > 1 && firstMilli(to) > end {
 				to = time.UnixMilli(end)
 			}
 			listings, err := ways(keys, from, to, chars)

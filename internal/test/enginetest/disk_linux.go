@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leasetest"
 )
@@ -34,8 +35,8 @@ func RunDisk(t *testing.T, prepared func(disk string) lease.Engine, full, readOn
 	filler := filepath.Join(disk, "filler")
 	os.WriteFile(filler, make([]byte, 70<<10), 0o600) // which may fail, and leaves no room for another swap
 	refused(full, "1")
-	Must(t, os.Remove(filler))
+	require.NoError(t, os.Remove(filler))
 	leasetest.Put(t, e, "a", "3")
-	Must(t, syscall.Mount("", disk, "", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""))
+	require.NoError(t, syscall.Mount("", disk, "", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""))
 	refused(readOnly, "3")
 }

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/internal/test/servers"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leasetest"
@@ -27,14 +28,6 @@ type Server interface {
 	Start() error
 	Pause() error
 	Resume() error
-}
-
-// wantErr fails the test unless err is target.
-func wantErr(t testing.TB, what string, err, target error) {
-	t.Helper()
-	if !errors.Is(err, target) {
-		t.Errorf("%s: error %v, want %v", what, err, target)
-	}
 }
 
 // RunServer tests an engine while its server crashes, stalls, and loses replies. connect opens a
@@ -55,7 +48,7 @@ func RunServer(t *testing.T, server Server, kept bool, connect func(t *testing.T
 // repeated.
 func testLostReply(t *testing.T, server Server, connect func(t *testing.T, addr string) lease.Engine) {
 	proxy, err := servers.StartProxy(server.Addr())
-	wantErr(t, "proxy", err, nil)
+	require.NoError(t, err)
 	defer proxy.Close()
 	direct, e := connect(t, server.Addr()), connect(t, proxy.Addr())
 	leasetest.Put(t, e, "a", "1")
@@ -115,7 +108,7 @@ func untilUnsent(t *testing.T, e lease.Engine) {
 // testStall: calls end with their context while the server does not answer, and work again after.
 func testStall(t *testing.T, server Server, e lease.Engine) {
 	leasetest.Put(t, e, "a", "1")
-	wantErr(t, "Pause", server.Pause(), nil)
+	require.NoError(t, server.Pause())
 	soon, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	cancelled, cancel := context.WithCancel(t.Context())
@@ -123,10 +116,10 @@ func testStall(t *testing.T, server Server, e lease.Engine) {
 	for _, ctx := range []context.Context{soon, cancelled} {
 		_, swapErr := e.Swap(ctx, nil, leasetest.Entry("a", "2"))
 		_, readErr := e.Read(ctx, "a")
-		wantErr(t, "Swap", swapErr, ctx.Err())
-		wantErr(t, "Read", readErr, ctx.Err())
+		require.ErrorIs(t, swapErr, ctx.Err(), "Swap")
+		require.ErrorIs(t, readErr, ctx.Err(), "Read")
 	}
-	wantErr(t, "Resume", server.Resume(), nil)
+	require.NoError(t, server.Resume())
 	leasetest.Put(t, e, "a", "3")
 }
 
@@ -163,7 +156,7 @@ func testCrash(t *testing.T, server Server, e lease.Engine, round int, kept bool
 		})
 	}
 	running.Wait()
-	wantErr(t, "Kill", server.Kill(), nil)
+	require.NoError(t, server.Kill())
 	ending.Wait()
 	soon, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
@@ -171,14 +164,15 @@ func testCrash(t *testing.T, server Server, e lease.Engine, round int, kept bool
 		t.Error("Read without a server works")
 	}
 	untilUnsent(t, e)
-	wantErr(t, "Start", server.Start(), nil)
+	require.NoError(t, server.Start())
 	for i, n := range acknowledged {
 		value, after := UntilRead(t, e, fmt.Sprint(round, "/", i))
 		found := 0
 		fmt.Sscan(value, &found)
 		same := after.Lineage == before.Lineage && kept == (after.Incarnation == before.Incarnation)
 		if found < n || found > n+1 || !same || after.Position < positions[i] {
-			t.Errorf("after the crash: %s and %+v; %d was acknowledged at position %d, before it was %+v", value, after, n, positions[i], before)
+			t.Errorf("after the crash: %s and %+v; %d was acknowledged at position %d, before it was %+v",
+				value, after, n, positions[i], before)
 		}
 	}
 	if swapped := leasetest.Put(t, e, "meta", "m"); swapped.Position <= positions[0] {
@@ -222,11 +216,13 @@ func RunKilled(t *testing.T, e lease.Engine, where string) {
 	for i := range processes {
 		name := filepath.Join(t.TempDir(), "output")
 		output, err := os.Create(name)
-		wantErr(t, "Create", err, nil)
+		require.NoError(t, err)
 		defer output.Close()
 		outputs = append(outputs, name)
 		cmd := exec.Command(os.Args[0])
-		cmd.Env, cmd.Stdout, cmd.Stderr = append(os.Environ(), killedEnv+"="+where), output, os.Stderr
+		cmd.Env = append(os.Environ(), killedEnv+"="+where)
+		cmd.Stdout = output
+		cmd.Stderr = os.Stderr
 		if err := cmd.Start(); err != nil {
 			t.Skip("tests can't start themselves here: ", err)
 		}
@@ -241,7 +237,7 @@ func RunKilled(t *testing.T, e lease.Engine, where string) {
 	seen := map[string]bool{}
 	for _, name := range outputs {
 		text, err := os.ReadFile(name)
-		wantErr(t, "ReadFile", err, nil)
+		require.NoError(t, err)
 		for number := range strings.Lines(string(text)) {
 			if seen[number] {
 				t.Errorf("%s was acknowledged twice", number)
@@ -251,7 +247,9 @@ func RunKilled(t *testing.T, e lease.Engine, where string) {
 	}
 	value, found := leasetest.Get(t, e, "counter")
 	number := 0
-	if fmt.Sscan(value, &number); number < len(seen) || number > len(seen)+processes || found.Position != uint64(number+1) {
+	fmt.Sscan(value, &number)
+	isPossible := len(seen) <= number && number <= len(seen)+processes
+	if !isPossible || found.Position != uint64(number+1) {
 		t.Errorf("the counter is at %d, position %d, after %d numbers", number, found.Position, len(seen))
 	}
 }
@@ -260,11 +258,11 @@ func RunKilled(t *testing.T, e lease.Engine, where string) {
 // window of a new space at once, and logs how long that takes.
 func RunThousand(t *testing.T, connect func() lease.Engine) {
 	first, err := lease.Create(t.Context(), connect(), lease.Config{NeverUsed: true})
-	Must(t, err)
+	require.NoError(t, err)
 	spaces := []*lease.Space{first}
 	for len(spaces) < 1000 {
 		space, err := lease.Open(t.Context(), connect(), lease.Config{})
-		Must(t, err)
+		require.NoError(t, err)
 		spaces = append(spaces, space)
 	}
 	began := time.Now()

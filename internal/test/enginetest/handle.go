@@ -5,23 +5,16 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leasetest"
 )
-
-// Must ends the test on an error.
-func Must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 // Open opens a handle for the time of a test.
 func Open[E lease.Engine](t testing.TB, connect func(ctx context.Context, url string) (E, error), url string) E {
 	t.Helper()
 	e, err := connect(t.Context(), url)
-	Must(t, err)
+	require.NoError(t, err)
 	t.Cleanup(func() { e.Close() })
 	return e
 }
@@ -40,7 +33,7 @@ func WantUnsafe(t testing.TB, e lease.Engine, words ...string) {
 	_, readErr := e.Read(t.Context(), "a")
 	_, swapErr := e.Swap(t.Context(), nil, leasetest.Entry("a", "1"))
 	for what, err := range map[string]error{"Read": readErr, "Swap": swapErr, "Prepare": e.Prepare(t.Context())} {
-		wantErr(t, what, err, lease.ErrUnsafe)
+		require.ErrorIs(t, err, lease.ErrUnsafe, "%s", what)
 		for _, word := range words {
 			if err != nil && !strings.Contains(err.Error(), word) {
 				t.Errorf("%s: error %v, want one with %q", what, err, word)

@@ -19,7 +19,9 @@ type URLs struct {
 }
 
 // TestURLs tests an engine's functions Check and Connect.
-func TestURLs[E lease.Engine](t *testing.T, check func(url string) error, connect func(ctx context.Context, url string) (E, error), urls URLs) {
+func TestURLs[E lease.Engine](
+	t *testing.T, check func(url string) error, connect func(ctx context.Context, url string) (E, error), urls URLs,
+) {
 	hidden := func(url string) string {
 		if urls.Password == "" {
 			return url

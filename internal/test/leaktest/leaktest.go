@@ -65,11 +65,19 @@ func page[K comparable](v K) string {
 // Find tells in which form text shows four bytes of the secret in a row, or a word, or nothing
 // where it does not.
 func Find(text string, secret []byte) string {
-	flat := strings.Join(strings.Fields(strings.NewReplacer(",", "", "0x", "", "+", "").Replace(strings.ToLower(text))), " ")
+	plain := strings.NewReplacer(",", "", "0x", "", "+", "").Replace(strings.ToLower(text))
+	flat := strings.Join(strings.Fields(plain), " ")
 	for i := range len(secret) - 5 {
 		part := secret[i : i+4]
-		for _, form := range []string{string(part), fmt.Sprintf("%x", part), fmt.Sprintf("% x", part), strings.Trim(fmt.Sprint(part), "[]"),
-			base64.StdEncoding.EncodeToString(secret[i : i+6]), fmt.Sprint(binary.LittleEndian.Uint32(part)), fmt.Sprint(binary.BigEndian.Uint32(part))} {
+		for _, form := range []string{
+			string(part),
+			fmt.Sprintf("%x", part),
+			fmt.Sprintf("% x", part),
+			strings.Trim(fmt.Sprint(part), "[]"),
+			base64.StdEncoding.EncodeToString(secret[i : i+6]),
+			fmt.Sprint(binary.LittleEndian.Uint32(part)),
+			fmt.Sprint(binary.BigEndian.Uint32(part)),
+		} {
 			if strings.Contains(text, form) || strings.Contains(flat, form) {
 				return fmt.Sprintf("%q", form)
 			}

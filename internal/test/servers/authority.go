@@ -25,8 +25,16 @@ func NewAuthority() *Authority {
 // the functions change it.
 func (a *Authority) Sign(left time.Duration, dns []string, change ...func(*x509.Certificate)) tls.Certificate {
 	key, _ := ecdsa.GenerateKey(elliptic.P256(), rand.Reader) // fails for no curve that Go has
-	c := &x509.Certificate{SerialNumber: big.NewInt(time.Now().UnixNano()), DNSNames: dns, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(left), BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign}
+	now := time.Now()
+	c := &x509.Certificate{
+		SerialNumber:          big.NewInt(now.UnixNano()),
+		DNSNames:              dns,
+		IPAddresses:           []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback},
+		NotBefore:             now.Add(-time.Hour),
+		NotAfter:              now.Add(left),
+		BasicConstraintsValid: true,
+		KeyUsage:              x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+	}
 	for _, f := range change {
 		f(c)
 	}

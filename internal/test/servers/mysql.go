@@ -49,7 +49,9 @@ func StartMySQLIn(environ []string, dir string, args ...string) (*MySQL, error) 
 
 // initialize makes the server's files, and returns that with what it runs at its first start.
 func (m *MySQL) initialize() (file string, err error) {
-	if _, err := m.tool("", "mariadb-install-db", "--no-defaults", "--datadir="+m.Data(), "--auth-root-authentication-method=normal", "--skip-test-db"); err != nil {
+	_, err = m.tool("", "mariadb-install-db", "--no-defaults", "--datadir="+m.Data(),
+		"--auth-root-authentication-method=normal", "--skip-test-db")
+	if err != nil {
 		return "", err
 	}
 	// Replicas have all that of their own, so it is not for the binary log.
@@ -76,7 +78,8 @@ func (m *MySQL) tool(input, name string, args ...string) (string, error) {
 
 // client returns the arguments by which a program connects.
 func (m *MySQL) client(args ...string) []string {
-	return append([]string{"--no-defaults", "--host=127.0.0.1", "--protocol=tcp", "--user=root", "--port=" + strconv.Itoa(m.port)}, args...)
+	place := []string{"--no-defaults", "--host=127.0.0.1", "--protocol=tcp", "--port=" + strconv.Itoa(m.port)}
+	return append(append(place, "--user=root"), args...)
 }
 
 // Do runs statements in the database randflake, and returns the rows that they answer, a line each,
@@ -109,7 +112,8 @@ func (m *MySQL) start(more ...string) error {
 		return m.failed(err)
 	}
 	// The path of a socket must be short, and may be relative to the data.
-	args := append([]string{"--no-defaults", "--datadir=" + m.Data(), "--port=" + strconv.Itoa(m.port), "--server-id=" + strconv.Itoa(m.port),
+	port := strconv.Itoa(m.port)
+	args := append([]string{"--no-defaults", "--datadir=" + m.Data(), "--port=" + port, "--server-id=" + port,
 		"--bind-address=127.0.0.1", "--socket=mariadb.sock", "--pid-file=mariadb.pid", "--skip-name-resolve",
 		"--innodb-buffer-pool-size=32M", "--innodb-log-file-size=16M",
 		// Writes of io_uring may go on after a SIGKILL, into files that the next server has opened:
@@ -143,7 +147,8 @@ func (m *MySQL) ReplicaOf(primary *MySQL) error {
 	}
 	out, err := m.Do(fmt.Sprintf(`SET GLOBAL read_only = ON;
 SET GLOBAL gtid_slave_pos = @@gtid_current_pos;
-CHANGE MASTER TO master_host = '127.0.0.1', master_port = %d, master_user = 'root', master_password = '%s', master_use_gtid = slave_pos;
+CHANGE MASTER TO master_host = '127.0.0.1', master_port = %d, master_user = 'root', master_password = '%s',
+	master_use_gtid = slave_pos;
 START SLAVE;
 SELECT MASTER_GTID_WAIT('%s', %d);`, primary.port, primary.password, position, int(serverTimeout.Seconds())))
 	if err == nil && out != "0" {

@@ -70,7 +70,8 @@ func (p *Postgres) initialize() error {
 		return err
 	}
 	defer os.Remove(file)
-	return p.tool("initdb", "-D", p.data(), "-U", "postgres", "--auth=scram-sha-256", "--pwfile="+file, "--no-sync", "--encoding=UTF8", "--no-locale")
+	return p.tool("initdb", "-D", p.data(), "-U", "postgres", "--auth=scram-sha-256", "--pwfile="+file,
+		"--no-sync", "--encoding=UTF8", "--no-locale")
 }
 
 // postgresFolders are where Debian keeps PostgreSQL's programs.
@@ -104,8 +105,9 @@ func (p *Postgres) Start() error {
 	}
 	// The server's working directory is its data, and the path of a socket must be short. What it
 	// shares in /dev/shm would stay there when it is killed.
-	cmd := exec.Command(binary, append([]string{"-D", p.data(), "-p", strconv.Itoa(p.port), "-c", "listen_addresses=127.0.0.1",
-		"-c", "unix_socket_directories=..", "-c", "dynamic_shared_memory_type=mmap"}, p.settings...)...)
+	cmd := exec.Command(binary, append([]string{"-D", p.data(), "-p", strconv.Itoa(p.port),
+		"-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=..",
+		"-c", "dynamic_shared_memory_type=mmap"}, p.settings...)...)
 	return p.Launch(cmd, p.ready)
 }
 
@@ -202,7 +204,8 @@ func (p *Postgres) BaseBackup(dir string, standby bool) (*Postgres, error) {
 		return nil, err
 	}
 	backup.settings = p.settings
-	args := []string{"-D", backup.data(), "-h", "127.0.0.1", "-p", strconv.Itoa(p.port), "-U", "postgres", "-c", "fast", "-X", "fetch", "--no-sync"}
+	args := []string{"-D", backup.data(), "-h", "127.0.0.1", "-p", strconv.Itoa(p.port), "-U", "postgres",
+		"-c", "fast", "-X", "fetch", "--no-sync"}
 	if standby {
 		args = append(args, "-R")
 	}

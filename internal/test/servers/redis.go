@@ -57,7 +57,8 @@ func (r *Redis) Start() error {
 // be another one.
 func (r *Redis) ready() bool {
 	info, err := r.Do("INFO")
-	return err == nil && strings.Contains(info, "\nloading:0\r") && strings.Contains(info, fmt.Sprintf("\nprocess_id:%d\r", r.process.Pid))
+	own := fmt.Sprintf("\nprocess_id:%d\r", r.process.Pid)
+	return err == nil && strings.Contains(info, "\nloading:0\r") && strings.Contains(info, own)
 }
 
 // Do runs one command and returns what the server answers, as redis-cli prints it.

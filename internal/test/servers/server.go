@@ -268,7 +268,9 @@ func (s *Server) signal(signal syscall.Signal) error {
 // Share runs the tests of a package, m of type *testing.M, while a server runs that they share, and
 // returns the code to exit with. start starts the server in a directory, and shared is where the
 // tests find it.
-func Share[S interface{ Kill() error }](m interface{ Run() int }, shared *S, start func(dir string) (S, error)) (code int) {
+func Share[S interface{ Kill() error }](
+	m interface{ Run() int }, shared *S, start func(dir string) (S, error),
+) (code int) {
 	dir, err := os.MkdirTemp("", "server")
 	if err == nil {
 		defer os.RemoveAll(dir)

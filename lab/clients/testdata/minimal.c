@@ -50,7 +50,7 @@ static int64_t field(const char *name) { // a number, or 0
 static int call(const char *procedure, int64_t window, int seconds) {
 	char run[1024];
 	sprintf(run, "curl -s -m %d --max-filesize 4194304 -H 'Content-Type: application/json' -H 'Connect-Protocol-Version: 1' ${TOKEN:+-H \"Authorization: Bearer $TOKEN\"} "
-		"\"$ADDRESSES/randflake.v1.LeaseService/%s\" -d '{\"space\":\"'$SPACE'\",\"window\":%lld,\"nodes\":%lld,\"label\":\"minimal\"}'", seconds, procedure, (long long)window, (long long)nodes);
+		"\"$ADDRESSES/randflake.v1.LeaseService/%s\" -d '{\"space\":\"'$SPACE'\",\"window\":%lld,\"nodeCount\":%lld,\"label\":\"minimal\"}'", seconds, procedure, (long long)window, (long long)nodes);
 	FILE *f = popen(run, "r");
 	json[fread(json, 1, sizeof json - 1, f)] = 0;
 	const char *said = strstr(json, "\"code\":");
@@ -102,7 +102,7 @@ int main(void) {
 		if (words == 2 && (each || !strcmp(word, "fill"))) {
 			int64_t *ids = calloc(n > 0 && n <= nodes << 17 ? n : 1, 8);
 			for (int i = 0; ok && i < (each ? n : 1); i++) ok = next(each ? 1 : n, ids + i);
-			printf(ok ? "ids" : "error %s no lease, or a wrong count", code);
+			printf(ok ? "ids" : "error %s - - - no lease, or a wrong count", code);
 			for (int i = 0; ok && i < n; i++) printf(" %lld", (long long)ids[i]);
 			free(ids);
 		} else if (words == 2 && !strcmp(word, "format")) {

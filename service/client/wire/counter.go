@@ -7,21 +7,28 @@ import (
 
 // Counter returns the message for a counter.
 func Counter(c lease.Counter) *api.Counter {
-	return &api.Counter{
+	m := &api.Counter{
 		Name:    c.Name,
 		Start:   c.Start,
 		Step:    c.Step,
 		Last:    c.Last,
 		Periods: c.Periods,
 		Series:  c.Series,
-		Next:    c.Next,
 		Period:  c.Period,
 		Lost:    c.Lost,
 	}
+	if !c.Ended() {
+		m.Next = &c.Next
+	}
+	return m
 }
 
 // ReadCounter reads what Counter returned.
 func ReadCounter(c *api.Counter) lease.Counter {
+	next := int64(-1) // as of a counter that has ended
+	if c != nil && c.Next != nil {
+		next = *c.Next
+	}
 	return lease.Counter{
 		Name:    c.GetName(),
 		Start:   c.GetStart(),
@@ -29,7 +36,7 @@ func ReadCounter(c *api.Counter) lease.Counter {
 		Last:    c.GetLast(),
 		Periods: c.GetPeriods(),
 		Series:  c.GetSeries(),
-		Next:    c.GetNext(),
+		Next:    next,
 		Period:  c.GetPeriod(),
 		Lost:    c.GetLost(),
 	}

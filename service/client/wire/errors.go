@@ -39,13 +39,23 @@ const (
 	hidden = false
 )
 
+// Errors of the service alone.
+var (
+	ErrRate     = errors.New("too many calls")
+	ErrBusy     = errors.New("the service is busy")
+	ErrNoStore  = errors.New("no store")
+	ErrNoSecret = errors.New("the service does not have the secret")
+	errLimit    = errors.New("beyond a limit") // see LimitError
+)
+
 // codings are the errors that the service sends with a code of their own. If an error wraps several of
 // them, the first one counts: a cause, such as a clock, a context or the store, comes after its effects.
+// But what a call waited for until its deadline comes before that.
 var codings = []coding{
 	{lease.ErrFull, connect.CodeResourceExhausted, "FULL", shown},
 	{lease.ErrLoss, connect.CodeUnavailable, "LOSS", shown},
 	{lease.ErrAhead, connect.CodeUnavailable, "AHEAD", shown},
-	{lease.ErrInvalid, connect.CodeInvalidArgument, "INVALID", shown},
+	{lease.ErrInvalid, connect.CodeInvalidArgument, "INVALID_ARGUMENT", shown},
 	{lease.ErrSecret, connect.CodeFailedPrecondition, "WRONG_SECRET", shown},
 	{lease.ErrNoCounter, connect.CodeNotFound, "NO_COUNTER", shown},
 	{lease.ErrCounter, connect.CodeFailedPrecondition, "COUNTER_LOST", shown},
@@ -59,17 +69,22 @@ var codings = []coding{
 	{lease.ErrUnknown, connect.CodeUnavailable, "OUTCOME_UNKNOWN", hidden},
 	{context.Canceled, connect.CodeCanceled, "", hidden},
 	{lease.ErrStore, connect.CodeUnavailable, "STORE", hidden},
+	{randflake.ErrExhausted, connect.CodeDeadlineExceeded, "EXHAUSTED", shown},
+	{randflake.ErrLeaseNotStarted, connect.CodeDeadlineExceeded, "LEASE_NOT_STARTED", shown},
+	{randflake.ErrClockBackward, connect.CodeDeadlineExceeded, "CLOCK_BACKWARD", shown},
 	{context.DeadlineExceeded, connect.CodeDeadlineExceeded, "", hidden},
 	{randflake.ErrEndOfLife, connect.CodeOutOfRange, "END_OF_LIFE", shown},
-	{randflake.ErrInvalidID, connect.CodeInvalidArgument, "", shown}, // of any kind
-	{randflake.ErrExhausted, connect.CodeUnavailable, "", shown},
-	{randflake.ErrLeaseNotStarted, connect.CodeUnavailable, "", shown},
-	{randflake.ErrLeaseEnded, connect.CodeUnavailable, "", shown},
-	{randflake.ErrClockBackward, connect.CodeUnavailable, "", shown},
+	{randflake.ErrInvalidID, connect.CodeInvalidArgument, "INVALID_ID", shown}, // of any kind
+	{randflake.ErrLeaseEnded, connect.CodeUnavailable, "LEASE_ENDED", shown},
 	{randflake.ErrClosed, connect.CodeUnavailable, "", shown},
 	{counter.ErrPending, connect.CodeUnavailable, "", hidden},
 	{counter.ErrClosed, connect.CodeUnavailable, "", shown},
 	{fs.ErrClosed, connect.CodeUnavailable, "", hidden},
+	{ErrRate, connect.CodeResourceExhausted, "RATE", shown},
+	{ErrBusy, connect.CodeUnavailable, "BUSY", shown},
+	{ErrNoStore, connect.CodeFailedPrecondition, "NO_STORE", shown},
+	{ErrNoSecret, connect.CodeFailedPrecondition, "NO_SECRET", shown},
+	{errLimit, connect.CodePermissionDenied, "LIMIT", shown},
 }
 
 // Error returns the error to send for err, which a procedure returned, with the details that tell
@@ -134,6 +149,8 @@ func (e *LimitError) Error() string {
 	return fmt.Sprintf("%s %d: the limit is %d", e.What, e.Asked, e.Limit)
 }
 
+func (e *LimitError) Unwrap() error { return errLimit }
+
 // The domain of ErrorInfo, and the keys of its metadata.
 const (
 	domain       = "randflake"
@@ -170,7 +187,8 @@ func describe(sent *connect.Error, procedure string) {
 		info.Metadata[limitKey] = strconv.FormatUint(over.Limit, 10)
 	}
 	addDetail(sent, info)
-	if sent.Code() == connect.CodeUnavailable || sent.Code() == connect.CodeResourceExhausted {
+	switch sent.Code() {
+	case connect.CodeUnavailable, connect.CodeResourceExhausted, connect.CodeDeadlineExceeded:
 		addDetail(sent, &errdetails.RetryInfo{RetryDelay: durationpb.New(pause)})
 	}
 }
@@ -182,33 +200,46 @@ func addDetail(sent *connect.Error, message proto.Message) {
 }
 
 // Received returns an error for err, which a call returned. In it errors.Is finds the library's
-// error that the service had, and errors.As the lease.WaitError.
+// error that the service had, and errors.As the lease.WaitError, or the LimitError with the limit.
 func Received(err error) error {
+	sent, info := infoOf(err)
+	isReason := func(c coding) bool { return c.reason == info.GetReason() }
+	at := slices.IndexFunc(codings, isReason)
+	if info.GetReason() == "" || at < 0 {
+		return err
+	}
+	as := codings[at].err
+	known := &knownError{text: sent.Message(), all: []error{as, sent}}
+	second, wrong := strconv.ParseInt(info.Metadata[untilKey], 10, 64)
+	if wrong == nil {
+		wait := &lease.WaitError{Err: as, Until: time.Unix(second, 0).UTC(), Why: sent.Message()}
+		known.all = append(known.all, wait)
+	}
+	limit, wrong := strconv.ParseUint(info.Metadata[limitKey], 10, 64)
+	if wrong == nil {
+		known.all = append(known.all, &LimitError{Limit: limit})
+	}
+	return known
+}
+
+// Reason returns the reason of an error that a call returned, or "" if the service did not send it.
+func Reason(err error) string {
+	_, info := infoOf(err)
+	return info.GetReason()
+}
+
+// infoOf returns the error that the service sent, and what it says for programs, or nil.
+func infoOf(err error) (*connect.Error, *errdetails.ErrorInfo) {
 	var sent *connect.Error
 	if !errors.As(err, &sent) {
-		return err
+		return nil, nil
 	}
 	for _, detail := range sent.Details() {
 		value, _ := detail.Value()
 		info, ok := value.(*errdetails.ErrorInfo)
-		if !ok || info.Domain != domain || info.Reason == "" {
-			continue
-		}
-		at := slices.IndexFunc(codings, func(c coding) bool { return c.reason == info.Reason })
-		if at >= 0 {
-			return received(sent, codings[at].err, info)
+		if ok && info.Domain == domain {
+			return sent, info
 		}
 	}
-	return err
-}
-
-// received returns sent as the library's error that it stands for.
-func received(sent *connect.Error, as error, info *errdetails.ErrorInfo) error {
-	known := &knownError{text: sent.Message(), all: []error{as, sent}}
-	second, err := strconv.ParseInt(info.Metadata[untilKey], 10, 64)
-	if err == nil {
-		wait := &lease.WaitError{Err: as, Until: time.Unix(second, 0).UTC(), Why: sent.Message()}
-		known.all = append(known.all, wait)
-	}
-	return known
+	return nil, nil
 }

@@ -1,10 +1,12 @@
 package wire
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -38,7 +40,7 @@ func TestError(t *testing.T) {
 		{lease.ErrFull, connect.CodeResourceExhausted, "FULL", ": of its space"},
 		{lease.ErrLoss, connect.CodeUnavailable, "LOSS", ": of its space"},
 		{lease.ErrAhead, connect.CodeUnavailable, "AHEAD", ": of its space"},
-		{lease.ErrInvalid, connect.CodeInvalidArgument, "INVALID", ": of its space"},
+		{lease.ErrInvalid, connect.CodeInvalidArgument, "INVALID_ARGUMENT", ": of its space"},
 		{lease.ErrSecret, connect.CodeFailedPrecondition, "WRONG_SECRET", ": of its space"},
 		{lease.ErrNoCounter, connect.CodeNotFound, "NO_COUNTER", ": of its space"},
 		{lease.ErrCounter, connect.CodeFailedPrecondition, "COUNTER_LOST", ": of its space"},
@@ -54,16 +56,20 @@ func TestError(t *testing.T) {
 		{lease.ErrStore, connect.CodeUnavailable, "STORE", more},
 		{context.DeadlineExceeded, connect.CodeDeadlineExceeded, "", more},
 		{randflake.ErrEndOfLife, connect.CodeOutOfRange, "END_OF_LIFE", ": of its space"},
-		{randflake.ErrInvalidID, connect.CodeInvalidArgument, "", ": of its space"},
-		{randflake.ErrInvalidID, connect.CodeInvalidArgument, "", ": of its space"},
-		{randflake.ErrExhausted, connect.CodeUnavailable, "", ": of its space"},
-		{randflake.ErrLeaseNotStarted, connect.CodeUnavailable, "", ": of its space"},
-		{randflake.ErrLeaseEnded, connect.CodeUnavailable, "", ": of its space"},
-		{randflake.ErrClockBackward, connect.CodeUnavailable, "", ": of its space"},
+		{randflake.ErrInvalidID, connect.CodeInvalidArgument, "INVALID_ID", ": of its space"},
+		{randflake.ErrExhausted, connect.CodeDeadlineExceeded, "EXHAUSTED", ": of its space"},
+		{randflake.ErrLeaseNotStarted, connect.CodeDeadlineExceeded, "LEASE_NOT_STARTED", ": of its space"},
+		{randflake.ErrLeaseEnded, connect.CodeUnavailable, "LEASE_ENDED", ": of its space"},
+		{randflake.ErrClockBackward, connect.CodeDeadlineExceeded, "CLOCK_BACKWARD", ": of its space"},
 		{randflake.ErrClosed, connect.CodeUnavailable, "", ": of its space"},
 		{counter.ErrPending, connect.CodeUnavailable, "", more},
 		{counter.ErrClosed, connect.CodeUnavailable, "", ": of its space"},
 		{fs.ErrClosed, connect.CodeUnavailable, "", more},
+		{ErrRate, connect.CodeResourceExhausted, "RATE", ": of its space"},
+		{ErrBusy, connect.CodeUnavailable, "BUSY", ": of its space"},
+		{ErrNoStore, connect.CodeFailedPrecondition, "NO_STORE", ": of its space"},
+		{ErrNoSecret, connect.CodeFailedPrecondition, "NO_SECRET", ": of its space"},
+		{errLimit, connect.CodePermissionDenied, "LIMIT", ": of its space"},
 	} {
 		had := fmt.Errorf("%w: of %s", tt.err, place)
 		sent, whole := Error(had, "procedure", place)
@@ -75,16 +81,12 @@ func TestError(t *testing.T) {
 			t.Errorf("%v: received as %v", had, got)
 		}
 		require.Equal(t, connect.CodeOf(got), tt.code, "%v: received with code", had)
+		require.Equal(t, Reason(got), cmp.Or(tt.reason, strings.ToUpper(tt.code.String())), "%v: received with reason", had)
 		wait := (*lease.WaitError)(nil)
 		require.That(t, !errors.As(got, &wait), "%v: received as %+v, and nobody knows until when to wait", had, wait)
-		reason := tt.reason
-		if reason == "" {
-			reason = strings.ToUpper(tt.code.String())
-		}
 		info := detail[*errdetails.ErrorInfo](sent)
 		procedure := info.GetMetadata()["procedure"]
-		require.That(t, info.GetReason() == reason && info.GetDomain() == "randflake" && procedure == "procedure",
-			"%v: described as %v, want reason %s", had, info, reason)
+		require.That(t, info.GetDomain() == "randflake" && procedure == "procedure", "%v: described as %v", had, info)
 		for _, k := range codings {
 			if k.err != tt.err && k.reason != "" && errors.Is(got, k.err) {
 				t.Errorf("%v: received as %v, too", had, k.err)
@@ -106,6 +108,7 @@ func TestOther(t *testing.T) {
 		{fmt.Errorf("%w: dial tcp db-7:5432: %w", lease.ErrStore, context.DeadlineExceeded), connect.CodeUnavailable, "STORE"},
 		{fmt.Errorf("%w: dial tcp db-7:5432: %w", lease.ErrStore, context.Canceled), connect.CodeCanceled, "CANCELED"},
 		{fmt.Errorf("%w: read tcp db-7:5432: %w", lease.ErrUnknown, context.Canceled), connect.CodeUnavailable, "OUTCOME_UNKNOWN"},
+		{fmt.Errorf("%w: db-7: %w", randflake.ErrExhausted, context.Canceled), connect.CodeCanceled, "CANCELED"},
 	} {
 		sent, whole := Error(tt.err, "procedure", place)
 		reason := detail[*errdetails.ErrorInfo](sent).GetReason()
@@ -119,7 +122,7 @@ func TestOther(t *testing.T) {
 	}
 	shown, _ := Error(fmt.Errorf("%w: 7", lease.ErrInvalid), "procedure", "")
 	require.Equal(t, shown.Message(), lease.ErrInvalid.Error()+": 7", "without a place: %v", shown)
-	require.Equal(t, Received(fs.ErrClosed), fs.ErrClosed, "an error of the client's own")
+	require.That(t, Received(fs.ErrClosed) == fs.ErrClosed && Reason(fs.ErrClosed) == "", "an error of the client's own")
 	for _, message := range []proto.Message{
 		&errdetails.ErrorInfo{Reason: "FULL", Domain: "example.org"},
 		&errdetails.ErrorInfo{Domain: domain},
@@ -139,9 +142,10 @@ func TestOther(t *testing.T) {
 func TestLimitError(t *testing.T) {
 	why := fmt.Errorf("denied: %w", &LimitError{What: "count", Asked: 6, Limit: 5})
 	over, _ := Error(connect.NewError(connect.CodePermissionDenied, why), "procedure", place)
-	got := detail[*errdetails.ErrorInfo](over).GetMetadata()["limit"]
-	require.That(t, got == "5" && over.Message() == "denied: count 6: the limit is 5",
-		"%v, with the limit %q", over, got)
+	var got *LimitError
+	known := errors.As(Received(arrived(t, over)), &got)
+	says := over.Message() == "denied: count 6: the limit is 5" && Reason(over) == "LIMIT"
+	require.That(t, known && got.Limit == 5 && says, "%v, with the limit %v", over, got)
 }
 
 // TestWait: clients learn until when to wait, or else after what pause to try again, where that
@@ -212,7 +216,7 @@ func TestCounter(t *testing.T) {
 		Name:    "orders",
 		Start:   1,
 		Step:    2,
-		Last:    3,
+		Last:    9,
 		Periods: "year in UTC",
 		Series:  "aa",
 		Next:    4,
@@ -220,6 +224,8 @@ func TestCounter(t *testing.T) {
 		Lost:    true,
 	}
 	require.Equal(t, ReadCounter(Counter(want)), want, "as it comes back")
+	want.Last, want.Next = math.MaxInt64, -1
+	require.That(t, Counter(want).Next == nil && ReadCounter(Counter(want)) == want, "one without a number that is left")
 	var none *api.Counter
-	require.Equal(t, ReadCounter(none), (lease.Counter{}), "no counter")
+	require.Equal(t, ReadCounter(none), lease.Counter{Next: -1}, "no counter")
 }

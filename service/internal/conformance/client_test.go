@@ -91,7 +91,7 @@ func seriesOf(t *testing.T, pattern string) string {
 // leases returns a client that begins with one of the replicas.
 func (b *bed) leases(first int) *client.Leases {
 	b.Helper()
-	leases, err := client.New(b.Context(), "demo", []string{b.addresses[first], b.addresses[1-first]})
+	leases, err := client.OpenLeases(b.Context(), "demo", []string{b.addresses[first], b.addresses[1-first]})
 	require.NoError(b, err)
 	return leases
 }
@@ -112,7 +112,7 @@ func TestFailures(t *testing.T) {
 	for i := range 8 {
 		all.Go(func() {
 			for round := range 5 {
-				leases, err := client.New(t.Context(), "demo", []string{b.addresses[i%2], b.addresses[1-i%2]})
+				leases, err := client.OpenLeases(t.Context(), "demo", []string{b.addresses[i%2], b.addresses[1-i%2]})
 				if err != nil {
 					continue // all replicas are down
 				}

@@ -7,6 +7,7 @@ import (
 	"connectrpc.com/connect"
 
 	api "github.com/randflake/randflake/service/client/api/randflake/v1/randflakev1connect"
+	"github.com/randflake/randflake/service/client/wire"
 	"github.com/randflake/randflake/service/internal/access"
 )
 
@@ -35,7 +36,7 @@ var needs = map[string]need{
 // is refused. The order of its steps matters. The rules are asked first, as the rate depends on their
 // answer. But a call that they deny is refused in step 2, so that it counts for the rate, too.
 func (s *Server) authorize(c *call, space string) error {
-	need := needs[c.procedure]
+	need := needs["/"+c.procedure]
 	c.space = space
 	c.found = c.setup.spaces[space]
 	quota, denied := c.setup.policy.Allow(c.principal, need.verb, space)
@@ -65,8 +66,7 @@ func (s *Server) authorize(c *call, space string) error {
 		return connect.NewError(connect.CodeUnavailable, err)
 	}
 	if need.store && state.Store == nil {
-		return coded(connect.CodeFailedPrecondition,
-			"space %s has no store, and so neither leases nor counters", c.found.Name)
+		return fmt.Errorf("%w: space %s has neither leases nor counters", wire.ErrNoStore, c.found.Name)
 	}
 	c.state = state
 	return nil

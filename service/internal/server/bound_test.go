@@ -31,35 +31,34 @@ func TestLimits(t *testing.T) {
 		"- {principals: [slow], spaces: [mint], verbs: [observe], quota: {rate: 0.003}}\n"+
 		"- {principals: [slow], spaces: [given], verbs: [lease], quota: {nodes: 1}}\n")
 	for i, tt := range []struct{ who, procedure, body, code string }{
-		{"web", "LeaseService/Take", fmt.Sprintf(`{"space":"none","window":%d,"nodes":4}`, time.Now().Unix()/60), ""},
-		{"web", "LeaseService/Take", `{"space":"none","nodes":5}`, "permission_denied"},
+		{"web", "LeaseService/Take", fmt.Sprintf(`{"space":"none","window":%d,"nodeCount":4}`, time.Now().Unix()/60), ""},
+		{"web", "LeaseService/Take", `{"space":"none","nodeCount":5}`, "permission_denied LIMIT"},
 		{"web", "IDService/Mint", `{"space":"mint","count":5}`, ""},
-		{"web", "IDService/Mint", `{"space":"mint","count":6}`, "permission_denied"},
+		{"web", "IDService/Mint", `{"space":"mint","count":6}`, "permission_denied LIMIT"},
 		{"web", "CounterService/Next", `{"space":"none","counter":"invoices/1","count":5}`, ""},
-		{"web", "CounterService/Next", `{"space":"none","counter":"invoices/1","count":6}`, "permission_denied"},
+		{"web", "CounterService/Next", `{"space":"none","counter":"invoices/1","count":6}`, "permission_denied LIMIT"},
 		{"web", "CounterService/Next", `{"space":"none","counter":"invoices/2"}`, ""},
 		{"slow", "IDService/Mint", `{"space":"mint"}`, ""},
-		{"slow", "IDService/Mint", `{"space":"mint"}`, "resource_exhausted"},
+		{"slow", "IDService/Mint", `{"space":"mint"}`, "resource_exhausted RATE"},
 		{"slow", "IDService/Mint", `{"space":"given"}`, ""},
 		{"slow", "CounterService/Next", `{"space":"mint","counter":"others"}`, ""},
-		{"slow", "CounterService/Next", `{"space":"mint","counter":"others"}`, "resource_exhausted"},
-		{"slow", "IDService/Mint", `{"space":"ulid"}`, "permission_denied"},
-		{"slow", "LeaseService/Take", `{"space":"given","nodes":2}`, "permission_denied"},
-		{"web", "IDService/Mint", `{"space":"elsewhere"}`, "not_found"},
+		{"slow", "CounterService/Next", `{"space":"mint","counter":"others"}`, "resource_exhausted RATE"},
+		{"slow", "IDService/Mint", `{"space":"ulid"}`, "permission_denied PERMISSION_DENIED"},
+		{"slow", "LeaseService/Take", `{"space":"given","nodeCount":2}`, "permission_denied LIMIT"},
+		{"web", "IDService/Mint", `{"space":"elsewhere"}`, "not_found NOT_FOUND"},
 	} {
 		before := len(w.written.String())
 		a := w.call(tt.procedure, tt.body, as(tt.who))
-		require.Equal(t, a.body.Code, tt.code, "%d: %s %s: %s, code", i, tt.procedure, tt.body, a.text)
+		w.wants(tt.code, a, "%d: %s %s", i, tt.procedure, tt.body)
 		if allowed := strings.Contains(a.text, `"limit":"`); allowed != strings.Contains(a.body.Message, "the limit is") {
 			t.Errorf("%d: %s %s: %s, and for programs how much is allowed: %v",
 				i, tt.procedure, tt.body, a.text, allowed)
 		}
 		line := `"msg":"deny","principal":"` + tt.who + `"`
 		denied := a.body.Code == "permission_denied" || tt.who == "slow" && a.body.Code != ""
-		if strings.Contains(w.written.String()[before:], line) != denied {
-			t.Errorf("%d: %s %s: a line on a denial: want %v, in\n%s",
-				i, tt.procedure, tt.body, denied, w.written.String()[before:])
-		}
+		log := w.written.String()[before:]
+		hasLine := strings.Contains(log, line) && strings.Contains(log, `"procedure":"randflake.v1.`+tt.procedure+`"`)
+		require.Equal(t, hasLine, denied, "%d: %s %s: whether a line tells of a denial, in\n%s", i, tt.procedure, tt.body, log)
 		if again := a.body.Code == "resource_exhausted" && tt.who == "slow"; strings.Contains(a.text, `"retryDelay"`) != again {
 			t.Errorf("%d: %s %s: %s, and to be tried again: want %v", i, tt.procedure, tt.body, a.text, again)
 		}
@@ -97,7 +96,7 @@ func TestNoRoom(t *testing.T) {
 		}
 		late := func(r *http.Request) { r.Header.Set("Connect-Timeout-Ms", "20") }
 		many := `{"space":"ulid","count":1000}`
-		w.wants("resource_exhausted", w.call("IDService/Mint", many, late), "there is no room")
+		w.wants("resource_exhausted BUSY", w.call("IDService/Mint", many, late), "there is no room")
 		began := time.Now()
 		if a := w.call("IDService/Mint", many); a.body.Code != "resource_exhausted" || time.Since(began) != callTimeout {
 			t.Errorf("there is no room, after %v: %d %s", time.Since(began), a.status, a.text)
@@ -161,7 +160,7 @@ func TestStrangers(t *testing.T) {
 			if strings.HasPrefix(procedure, "/") {
 				continue // not by JSON
 			}
-			require.That(t, a.body.Code == "unauthenticated" && !strings.Contains(a.text, "issuer") && a.header.Get("Connection") == "close",
+			require.That(t, a.why() == "unauthenticated UNAUTHENTICATED" && !strings.Contains(a.text, "issuer") && a.header.Get("Connection") == "close",
 				"%s, token %s: %s", procedure, what, a.text)
 		}
 	}
@@ -250,7 +249,7 @@ func TestTurns(t *testing.T) {
 		} {
 			began := time.Now()
 			a := w.call(tt.procedure, tt.body, as("busy"))
-			waited := time.Since(began) >= callTimeout && a.body.Code == "unavailable"
+			waited := time.Since(began) >= callTimeout && a.why() == "unavailable BUSY"
 			if waited != tt.waits || (!waited && a.status != http.StatusOK) {
 				t.Errorf("%s %s: %s after %v, want it to wait: %v",
 					tt.procedure, tt.body, a.text, time.Since(began), tt.waits)

@@ -72,7 +72,7 @@ func TestInspect(t *testing.T) {
 		{"mint", `"text":"10"`, `"invalid_argument","message":"randflake: invalid ID: \"10\": a decimal number`},
 		{"sorted", `"number":"-1"`, "invalid_argument"},
 		{"ulid", `"number":"1"`, `"invalid_argument","message":"randflake: invalid ID: a ULID is no 64-bit integer`},
-		{"ulid", `"text":"7ZZZZZZZZZZZZZZZZZZZZZZZZZ"`, `"invalid_argument","message":"the ID is of the year 10889`},
+		{"ulid", `"text":"7ZZZZZZZZZZZZZZZZZZZZZZZZZ"`, `"invalid_argument","message":"randflake: invalid ID: of the year 10889`},
 	} {
 		a := w.call("IDService/Inspect", `{"space":"`+tt.space+`",`+tt.id+`}`)
 		got := fmt.Sprintf("%s node %d sequence %d", a.body.Time, a.body.Node, cmp.Or(a.body.Sequence, 0))
@@ -120,6 +120,7 @@ func TestCounters(t *testing.T) {
 		{"Take", `{"space":"mint","counter":"others","count":1}`, `{"first":"100"`},
 		{"Take", `{"space":"none","counter":"few","count":5}`, `"count":"3"`},
 		{"Next", `{"space":"none","counter":"few"}`, `out_of_range`},
+		{"Get", `{"space":"none","counter":"few"}`, `{"counter":{"name":"few","start":"1","step":"1","last":"3"}}`},
 		{"List", `{"space":"none"}`, `{"counters":[{"name":"few","start":"1"`},
 		{"List", `{"space":"none","limit":1,"after":"few"}`, `{"counters":[{"name":"orders"`},
 		{"List", `{"space":"none","after":"orders"}`, `{}`},
@@ -196,13 +197,13 @@ func TestLeases(t *testing.T) {
 	state, err := w.setup.Load().spaces["none"].State()
 	require.NoError(t, err)
 	l := state.Store.Limits()
-	limits := fmt.Sprintf(`{"windowSeconds":%d,"nodes":%d,"ahead":%d,"maxSkewSeconds":%d,"reserve":%d,"check":"%x","firstNode":%d}`,
+	limits := fmt.Sprintf(`{"windowSeconds":%d,"nodeCount":%d,"ahead":%d,"maxSkewSeconds":%d,"reserve":%d,"check":"%x","firstNode":%d}`,
 		int(l.Window.Seconds()), l.Nodes, l.Ahead, int(l.MaxSkew.Seconds()), l.Reserve, w.secret.CheckValue(), firstOfPart)
 	if a := w.call("LeaseService/GetLimits", `{"space":"none"}`); strings.ReplaceAll(a.text, " ", "") != limits {
 		t.Errorf("limits: %s, want %s", a.text, limits)
 	}
 	for i, want := range []uint32{0, 3, 6} {
-		if a := w.take("none", `,"nodes":3,"label":"host/web"`); a.status != http.StatusOK || a.firstNode() != firstOfPart+want {
+		if a := w.take("none", `,"nodeCount":3,"label":"host/web"`); a.status != http.StatusOK || a.firstNode() != firstOfPart+want {
 			t.Errorf("take %d: %s", i, a.text)
 		}
 	}
@@ -218,17 +219,16 @@ func TestLeases(t *testing.T) {
 		strings.Contains(log, `"label":"anyone"`)
 	require.That(t, a.firstNode() == firstOfPart+9 && logged,
 		"without a number of nodes, one of windows and a label: %s, and the log has\n%s", a.text, log)
-	a = w.take("none", `,"nodes":32768`)
-	for _, want := range []string{`"resource_exhausted"`, `"reason":"FULL"`, `"until":"`, `"retryDelay":"`} {
+	a = w.take("none", `,"nodeCount":32768`)
+	w.wants("resource_exhausted FULL", a, "more than there are")
+	for _, want := range []string{`"until":"`, `"retryDelay":"`, `"procedure":"randflake.v1.LeaseService/Take"`} {
 		require.Contains(t, a.text, want, "more than there are")
 	}
-	if a := w.take("none", `,"nodes":200000`); !strings.Contains(a.text, "which its space has") {
+	if a := w.take("none", `,"nodeCount":200000`); !strings.Contains(a.text, "which its space has") {
 		t.Errorf("%s: want its space in place of where the data is", a.text)
 	}
 	require.NoError(t, state.Store.ReportLoss(t.Context(), "of this test"))
-	if a := w.take("none", ""); a.body.Code != "unavailable" || !strings.Contains(a.text, `"reason":"LOSS"`) {
-		t.Errorf("after a loss: %s", a.text)
-	}
+	w.wants("unavailable LOSS", w.take("none", ""), "after a loss")
 }
 
 // TestBadInput: what can't be is refused with the code that says so, by each procedure.
@@ -236,38 +236,38 @@ func TestBadInput(t *testing.T) {
 	w := newTestbed(t, spaces)
 	for _, tt := range []struct{ procedure, body, code string }{
 		{"LeaseService/Take", `{"space":"none","window":1}`, ""}, // which is nobody else's either
-		{"LeaseService/Take", `{"space":"none","window":1000000000}`, "unavailable"},
-		{"LeaseService/Take", `{"space":"none","window":1,"nodes":200000}`, "invalid_argument"},
+		{"LeaseService/Take", `{"space":"none","window":1000000000}`, "unavailable AHEAD"},
+		{"LeaseService/Take", `{"space":"none","window":1,"nodeCount":200000}`, "invalid_argument INVALID_ARGUMENT"},
 		{"LeaseService/Take", `{"space":"other"}`, "not_found"},
 		{"LeaseService/Take", `{`, "invalid_argument"},
 		{"LeaseService/GetLimits", `{"space":"` + strings.Repeat("x", 3000) + `"}`, "not_found"},
-		{"IDService/Mint", `{"space":"none"}`, "failed_precondition"},
+		{"IDService/Mint", `{"space":"none"}`, "failed_precondition NO_SECRET"},
 		{"IDService/Mint", `{"space":"mint","count":10000}`, ""},
-		{"IDService/Mint", `{"space":"mint","count":10001}`, "permission_denied"}, // the limit, of the configuration
+		{"IDService/Mint", `{"space":"mint","count":10001}`, "permission_denied LIMIT"}, // the limit, of the configuration
 		{"IDService/Mint", `{"space":"mint","count":65536}`, "permission_denied"},
 		{"IDService/Mint", `{"space":"mint","count":65537}`, "invalid_argument"},
 		{"IDService/Mint", `{"space":"mint","count":-1}`, "invalid_argument"},
-		{"IDService/Mint", `{"space":"mint","form":7}`, "invalid_argument"},
-		{"IDService/Mint", `{"space":"ulid","form":"FORM_NUMBER"}`, "invalid_argument"},
+		{"IDService/Mint", `{"space":"mint","form":7}`, "invalid_argument INVALID_ARGUMENT"},
+		{"IDService/Mint", `{"space":"ulid","form":"FORM_NUMBER"}`, "invalid_argument INVALID_ID"},
 		{"IDService/Inspect", `{"space":"mint"}`, "invalid_argument"},
-		{"IDService/Inspect", `{"space":"mint","text":"not an ID"}`, "invalid_argument"},
-		{"IDService/Inspect", `{"space":"sorted","text":"x"}`, "invalid_argument"},
-		{"IDService/Inspect", `{"space":"ulid","text":"x"}`, "invalid_argument"},
-		{"IDService/Inspect", `{"space":"none","text":"1"}`, "failed_precondition"},
+		{"IDService/Inspect", `{"space":"mint","text":"not an ID"}`, "invalid_argument INVALID_ID"},
+		{"IDService/Inspect", `{"space":"sorted","text":"x"}`, "invalid_argument INVALID_ID"},
+		{"IDService/Inspect", `{"space":"ulid","text":"x"}`, "invalid_argument INVALID_ID"},
+		{"IDService/Inspect", `{"space":"none","text":"1"}`, "failed_precondition NO_SECRET"},
 		{"CounterService/Next", `{"space":"none","counter":"orders","count":65537}`, "invalid_argument"},
 		{"CounterService/Take", `{"space":"none","counter":"orders","count":"1000000001"}`, "invalid_argument"},
 		{"CounterService/Take", `{"space":"none","counter":"orders","count":"-1"}`, "invalid_argument"},
-		{"CounterService/Set", `{"space":"none","counter":"unknown"}`, "not_found"},
+		{"CounterService/Set", `{"space":"none","counter":"unknown"}`, "not_found NO_COUNTER"},
 		{"CounterService/Take", `{"space":"none","counter":"unknown"}`, "not_found"},
 		{"CounterService/Next", `{"space":"none","counter":"unknown"}`, "not_found"},
-		{"CounterService/Next", `{"space":"none","counter":"few","count":4}`, "out_of_range"},
+		{"CounterService/Next", `{"space":"none","counter":"few","count":4}`, "out_of_range COUNTER_ENDED"},
 	} {
 		w.wants(tt.code, w.call(tt.procedure, tt.body), "%s %.200s", tt.procedure, tt.body)
 	}
 	require.Omits(t, w.written.String(), "store failed", "the log has lines on what callers did wrong")
 	for _, procedure := range procedures() {
 		needsStore := !strings.HasPrefix(procedure, "IDService/")
-		if a := w.call(procedure, `{"space":"ulid"}`); needsStore != (a.body.Code == "failed_precondition") {
+		if a := w.call(procedure, `{"space":"ulid"}`); needsStore != (a.why() == "failed_precondition NO_STORE") {
 			t.Errorf("%s of a space without a store: %d %s", procedure, a.status, a.text)
 		}
 	}
@@ -438,6 +438,18 @@ func TestStoreFails(t *testing.T) {
 	}
 	w.broken.Store(false)
 	w.wants("", w.take("none", ""), "the store works again")
+}
+
+// TestNoIDs: a caller who gets no IDs learns why: there are not so many in the time that is left, or there is no lease.
+func TestNoIDs(t *testing.T) {
+	inBubble(t, spaces, func(t *testing.T, w *testbed) {
+		hurried := func(r *http.Request) { r.Header.Set("Connect-Timeout-Ms", "1") }
+		many := w.call("IDService/Mint", `{"space":"sorted","count":10000}`, hurried)
+		w.wants("deadline_exceeded EXHAUSTED", many, "what takes two milliseconds")
+		w.broken.Store(true)
+		time.Sleep(time.Hour)
+		w.wants("unavailable LEASE_ENDED", w.call("IDService/Mint", `{"space":"mint"}`), "an hour without a store")
+	})
 }
 
 // TestShortDeadline: the deadline of a caller is no failure of the store, whose log line strangers

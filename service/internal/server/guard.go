@@ -4,6 +4,8 @@ import (
 	"net/http"
 
 	"connectrpc.com/connect"
+
+	"github.com/randflake/randflake/service/client/wire"
 )
 
 // guarded refuses requests that pages of other sites cause, then those of strangers, and then those
@@ -21,11 +23,11 @@ func (s *Server) guarded(next http.Handler, admit func(*http.Request, *call) err
 		}
 		if c.isStranger() {
 			endConnection(w)
-			s.writeRefusal(w, r, s.deny(c, connect.CodeUnauthenticated, c.stranger))
+			s.writeRefusal(w, r, c, s.deny(c, connect.CodeUnauthenticated, c.stranger))
 			return
 		}
 		if err := admit(r, c); err != nil {
-			s.writeRefusal(w, r, err)
+			s.writeRefusal(w, r, c, err)
 			return
 		}
 		defer s.freeRoom(c)
@@ -54,14 +56,15 @@ var errorWriter = connect.NewErrorWriter()
 // writeRefusal answers a request of a stranger, or one that admit refuses, and counts it. In the
 // metrics a page has its name, and all calls that are refused here have one name together: strangers
 // make up paths, and each would be a series of its own.
-func (s *Server) writeRefusal(w http.ResponseWriter, r *http.Request, err error) {
+func (s *Server) writeRefusal(w http.ResponseWriter, r *http.Request, c *call, err error) {
 	if page := pages[r.URL.Path]; page != "" {
 		s.count(page, "", 0, err)
 		writePageRefusal(w, err)
 		return
 	}
 	s.count("none", "", 0, err)
-	errorWriter.Write(w, r, err)
+	sent, _ := wire.Error(err, c.procedure, "")
+	errorWriter.Write(w, r, sent)
 }
 
 // writePageRefusal writes an error as text. A browser then asks for a token, if that may help.

@@ -20,7 +20,7 @@ type call struct {
 	caller           // see audit.go; authorize adds the space
 	stranger  error  // why the sender is not known; nil if it is
 	setup     *setup // what was in force when the request came
-	procedure string // its path, or the name of a page
+	procedure string // such as randflake.v1.IDService/Mint, or the name of a page
 
 	// By authorize, or authorizePage:
 	found    *space.Space   // the space of the call; nil if there is none of that name, and for pages
@@ -50,19 +50,18 @@ const strangerTime = 5 * time.Second // for strangers to send a body and read th
 func (s *Server) identified(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := s.identify(r)
-		places := s.usage.shareOf(c.principal).places // strangers share those of ""
-		if !places.TryAcquire(1) {
+		if !s.usage.takePlace(c.principal) {
 			s.turnAway(w, r, c)
 			return
 		}
-		defer places.Release(1)
+		defer s.usage.leavePlace(c.principal)
 		if c.isStranger() {
 			answer := http.NewResponseController(w)
 			end := time.Now().Add(strangerTime)
 			answer.SetReadDeadline(end)
 			answer.SetWriteDeadline(end)
 			// The answer is sent while the request still has its place, as this is deferred after
-			// Release, and before the deadline: after that nothing can be written.
+			// leavePlace, and before the deadline: after that nothing can be written.
 			defer answer.Flush()
 		}
 		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callKey{}, c)))
@@ -107,7 +106,7 @@ func (s *Server) identify(r *http.Request) *call {
 	c := &call{
 		caller:    caller{address: r.RemoteAddr, request: requestID(r)},
 		setup:     s.setup.Load(),
-		procedure: cmp.Or(page, r.URL.Path),
+		procedure: cmp.Or(page, strings.TrimPrefix(r.URL.Path, "/")),
 	}
 	c.principal, c.stranger = c.setup.policy.Identify(r)
 	return c

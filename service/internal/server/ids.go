@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"connectrpc.com/connect"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/randflake/randflake"
 	api "github.com/randflake/randflake/service/client/api/randflake/v1"
+	"github.com/randflake/randflake/service/client/wire"
 	"github.com/randflake/randflake/service/internal/space"
 	"github.com/randflake/randflake/snowflake"
 	"github.com/randflake/randflake/ulid"
@@ -20,9 +22,8 @@ type idService struct{ *Server }
 func (s idService) Mint(ctx context.Context, r *api.MintRequest) (*api.MintResponse, error) {
 	c := callOf(ctx)
 	if c.state.Minter == nil {
-		return nil, coded(connect.CodeFailedPrecondition,
-			"the service makes no IDs of space %s: generators that have its secret lease nodes and make them",
-			c.found.Name)
+		return nil, fmt.Errorf("%w of space %s: generators that have it lease nodes and make the IDs",
+			wire.ErrNoSecret, c.found.Name)
 	}
 	if _, known := api.Form_name[int32(r.Form)]; !known {
 		return nil, coded(connect.CodeInvalidArgument, "form %d: want FORM_TEXT or FORM_NUMBER", r.Form)
@@ -69,8 +70,8 @@ func (s idService) Inspect(ctx context.Context, r *api.InspectRequest) (*api.Ins
 	}
 	made := answer.Time.AsTime()
 	if answer.Time.CheckValid() != nil { // beyond what a message can hold
-		return nil, coded(connect.CodeInvalidArgument,
-			"the ID is of the year %d: want one that was made by now", made.Year())
+		return nil, fmt.Errorf("%w: of the year %d: want one that was made by now",
+			randflake.ErrInvalidID, made.Year())
 	}
 	answer.Plausible = !made.After(time.Now().Add(clockLead))
 	var id any = r.GetNumber()
@@ -97,8 +98,7 @@ func inspect(sp *space.Space, m *api.InspectRequest) (*api.InspectResponse, erro
 		return inspectSnowflake(layout, m)
 	}
 	if sp.Cipher == nil {
-		return nil, coded(connect.CodeFailedPrecondition,
-			"the service can't open IDs of space %s: it does not have the secret", sp.Name)
+		return nil, fmt.Errorf("%w of space %s, and can't open its IDs", wire.ErrNoSecret, sp.Name)
 	}
 	id, err := readID(m, randflake.Parse)
 	if err != nil {

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"connectrpc.com/connect"
@@ -35,7 +34,7 @@ func (s *Server) intercept(next connect.UnaryFunc) connect.UnaryFunc {
 		if c.found != nil {
 			metricSpace = c.found.Name // also if the call is denied
 		}
-		s.count(strings.TrimPrefix(c.procedure, "/randflake.v1."), metricSpace, time.Since(start), err)
+		s.count(c.procedure, metricSpace, time.Since(start), err)
 		return response, err
 	}
 }
@@ -44,7 +43,7 @@ func (s *Server) intercept(next connect.UnaryFunc) connect.UnaryFunc {
 func (s *Server) callNext(
 	ctx context.Context, c *call, request connect.AnyRequest, next connect.UnaryFunc,
 ) (response connect.AnyResponse, err error) {
-	if !needs[c.procedure].turn {
+	if !needs["/"+c.procedure].turn {
 		return next(ctx, request)
 	}
 	err = s.turns.inTurn(ctx, c.storeTurn(), callTimeout, func(ctx context.Context) error {

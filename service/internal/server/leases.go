@@ -16,11 +16,11 @@ type leaseService struct{ *Server }
 // that asks for the missing windows again then learns why.
 func (s leaseService) Take(ctx context.Context, r *api.TakeRequest) (*api.TakeResponse, error) {
 	c := callOf(ctx)
-	nodes := max(r.Nodes, 1)
+	nodes := max(r.NodeCount, 1)
 	if most := uint64(c.quota.Nodes); most > 0 && uint64(nodes) > most {
-		return nil, s.overLimit(c, "nodes", uint64(nodes), most)
+		return nil, s.overLimit(c, "node count", uint64(nodes), most)
 	}
-	last := r.Window + int64(max(r.Windows, 1)) - 1
+	last := r.Window + int64(max(r.WindowCount, 1)) - 1
 	leases, err := c.state.Store.Take(ctx, r.Window, last, nodes)
 	if len(leases) == 0 {
 		return nil, err
@@ -56,7 +56,7 @@ func (s leaseService) GetLimits(ctx context.Context, _ *api.GetLimitsRequest) (*
 	return &api.GetLimitsResponse{
 		WindowSeconds:  uint32(limits.Window / time.Second),
 		FirstNode:      limits.First,
-		Nodes:          limits.Nodes,
+		NodeCount:      limits.Nodes,
 		Ahead:          uint32(limits.Ahead),
 		MaxSkewSeconds: uint32(limits.MaxSkew / time.Second),
 		Reserve:        limits.Reserve,

@@ -156,7 +156,8 @@ func TestPage(t *testing.T) {
 		}
 		page("windows are leased ahead")
 		w.call("CounterService/Take", `{"space":"none","counter":"orders","count":41}`)
-		page("is ready, at ", `<h2>mint <span class="state ready">ready</span>`, `orders</span><td>42<td>none`, "The store answers. IDs last until ", "1 of 1024 nodes of this window are taken", "the space has 65536 to 131071")
+		w.call("CounterService/Take", `{"space":"none","counter":"few","count":3}`)
+		page("is ready, at ", `<h2>mint <span class="state ready">ready</span>`, `orders</span><td>42<td>none`, `few</span><td>none<td>3`, "The store answers. IDs last until ", "1 of 1024 nodes of this window are taken", "the space has 65536 to 131071")
 		state, err := w.setup.Load().spaces["mint"].State()
 		require.NoError(t, err)
 		require.NoError(t, state.Store.ReportLoss(t.Context(), "a mistake"))
@@ -193,14 +194,14 @@ func TestMetrics(t *testing.T) {
 	w.Connected(3)
 	a := w.send(http.MethodGet, "/metrics", "", as("all"))
 	for _, want := range []string{
-		`randflaked_calls_total{code="ok",procedure="IDService/Mint",space="mint"} 2`,
-		`randflaked_calls_total{code="not_found",procedure="IDService/Mint",space=""} 1`,
-		`randflaked_calls_total{code="permission_denied",procedure="LeaseService/GetLimits",space="mint"} 1`,
+		`randflaked_calls_total{code="ok",procedure="randflake.v1.IDService/Mint",space="mint"} 2`,
+		`randflaked_calls_total{code="not_found",procedure="randflake.v1.IDService/Mint",space=""} 1`,
+		`randflaked_calls_total{code="permission_denied",procedure="randflake.v1.LeaseService/GetLimits",space="mint"} 1`,
 		`randflaked_calls_total{code="unauthenticated",procedure="none",space=""} 1`,
 		`randflaked_calls_total{code="invalid_argument",procedure="none",space=""} 1`,
 		`randflaked_calls_total{code="permission_denied",procedure="page",space=""} 1`,
 		`randflaked_calls_total{code="unauthenticated",procedure="metrics",space=""} 1`,
-		`randflaked_call_duration_seconds_count{procedure="IDService/Mint",space="mint"} 2`,
+		`randflaked_call_duration_seconds_count{procedure="randflake.v1.IDService/Mint",space="mint"} 2`,
 		`randflaked_space_ready{space="mint"} 1`,
 		`randflaked_space_ready{space="late"} 0`,
 		`randflaked_audit_lines_lost_total 0`,

@@ -86,6 +86,7 @@ func (s *Server) checkRate(c *call, space string) error {
 	if s.rates.allow(c.principal, q) {
 		return nil
 	}
-	err := fmt.Errorf("more than %v calls a second: slow down, or raise the rate of the quota", perSecond)
+	err := fmt.Errorf("%w: more than %v a second: slow down, or raise the rate of the quota",
+		wire.ErrRate, perSecond)
 	return s.deny(c, connect.CodeResourceExhausted, err)
 }

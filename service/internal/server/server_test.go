@@ -165,7 +165,17 @@ type answer struct {
 		Sequence            int `json:",string"`
 		Leases              []struct{ FirstNode uint32 }
 		Counters            []map[string]any
+		Details             []struct{ Debug struct{ Reason string } }
 	}
+}
+
+// why is the code of an error, and then its reason.
+func (a answer) why() string {
+	reason := ""
+	for _, detail := range a.body.Details {
+		reason += detail.Debug.Reason
+	}
+	return a.body.Code + " " + reason
 }
 
 // firstNode is that of the only lease in the answer.
@@ -198,11 +208,12 @@ func (w *testbed) call(procedure, body string, change ...func(*http.Request)) an
 	return w.send(http.MethodPost, "/randflake.v1."+procedure, body, change...)
 }
 
-// wants checks the code of an answer, which is "" if the call was carried out. A format says whose it is.
+// wants checks the code of an answer, which is "" if the call was carried out, and its reason, which may follow the code.
+// A format says whose it is.
 func (w *testbed) wants(code string, a answer, format string, args ...any) {
 	w.Helper()
 	done := a.status == http.StatusOK
-	require.That(w, a.body.Code == code && done == (code == ""),
+	require.That(w, strings.HasPrefix(a.why()+" ", code+" ") && done == (code == ""),
 		"%s: %d %s, want code %q", fmt.Sprintf(format, args...), a.status, a.text, code)
 }
 

@@ -3,11 +3,13 @@ package server
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
-	"connectrpc.com/connect"
 	"golang.org/x/sync/semaphore"
+
+	"github.com/randflake/randflake/service/client/wire"
 )
 
 // maxTurns is how many calls of one principal use the store of a space at a time. Its other calls wait
@@ -50,8 +52,7 @@ func (t *turns) inTurn(
 	free := t.of(turn)
 	err := free.Acquire(ctx, 1)
 	if errors.Is(err, context.DeadlineExceeded) { // with another replica the store may be faster
-		return coded(connect.CodeUnavailable,
-			"too many calls use the store: make fewer at a time, or try again")
+		return fmt.Errorf("%w: too many calls use the store: make fewer at a time, or try again", wire.ErrBusy)
 	}
 	if err != nil {
 		return err

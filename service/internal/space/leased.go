@@ -28,7 +28,7 @@ func leased[ID any](keeper Keeper, wait filler[ID]) filler[ID] {
 			if !isUnexplained || ctx.Err() != nil {
 				return n, explain(err, keeper)
 			}
-			pause(ctx)
+			pause(ctx, lookTime)
 		}
 	}
 }
@@ -36,11 +36,11 @@ func leased[ID any](keeper Keeper, wait filler[ID]) filler[ID] {
 // lookTime is after how long a call that waits for IDs looks at the keeper, again and again.
 const lookTime = 100 * time.Millisecond
 
-// pause waits for lookTime, or until ctx ends.
-func pause(ctx context.Context) {
+// pause waits for d, or until ctx ends.
+func pause(ctx context.Context, d time.Duration) {
 	select {
 	case <-ctx.Done():
-	case <-time.After(lookTime):
+	case <-time.After(d):
 	}
 }
 
@@ -52,7 +52,7 @@ func awaitWrongClock(ctx context.Context, keeper Keeper) error {
 		if !status.Stopped.IsZero() && errors.Is(status.Err, lease.ErrClock) {
 			return status.Err
 		}
-		pause(ctx)
+		pause(ctx, lookTime)
 	}
 	return nil
 }

@@ -126,34 +126,35 @@ const (
 	longestPause = 10 * time.Second
 )
 
-// keepTrying opens the space. Between attempts it pauses, each time twice as long, up to longestPause.
+// keepTrying opens the space. After each attempt that fails it pauses twice as long, up to longestPause.
 func (s *Space) keepTrying(ctx context.Context) {
-	said := ""
-	for pause := firstPause; ; pause = min(2*pause, longestPause) {
+	logged := "" // the latest trouble: the log has each once
+	for wait := firstPause; ctx.Err() == nil; wait = min(2*wait, longestPause) {
 		state, err := s.attempt(ctx)
 		if err == nil {
 			s.state.Store(state)
-			logger := s.logger()
-			if state.Store != nil {
-				logger = logger.With("first_node", state.Store.Limits().First, "last_node", state.Store.Limits().Last())
-			}
-			logger.Info("space is open")
+			s.logOpen(state.Store)
 			return
 		}
 		if ctx.Err() != nil {
 			return
 		}
 		s.state.Store(&State{err: err})
-		if text := err.Error(); text != said { // so that the log has each trouble once
+		if text := err.Error(); text != logged {
 			s.logger().Error("space can't be opened; it is tried again", "error", text)
-			said = text
+			logged = text
 		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-			return
-		}
+		pause(ctx, wait)
 	}
+}
+
+func (s *Space) logOpen(store *lease.Space) {
+	logger := s.logger()
+	if store != nil {
+		limits := store.Limits()
+		logger = logger.With("first_node", limits.First, "last_node", limits.Last())
+	}
+	logger.Info("space is open")
 }
 
 // attempt opens the store, and begins to make IDs.
@@ -213,8 +214,8 @@ func (s *Space) verify(ctx context.Context, store *lease.Space) (check string, e
 	if s.Cipher == nil {
 		return info.Check, nil
 	}
-	own := s.secret.CheckValue()
-	return fmt.Sprintf("%x", own), store.CheckSecret(own)
+	configured := s.secret.CheckValue()
+	return fmt.Sprintf("%x", configured), store.CheckSecret(configured)
 }
 
 // State returns the state of an open space, or an error that wraps ErrNotOpen, and a

@@ -174,9 +174,7 @@ func (f *fake) open(t *testing.T) opened {
 	t.Helper()
 	synctest.Wait()
 	state, err := f.State()
-	if err != nil {
-		t.Fatalf("not open: %v, %v", err, f.Ready())
-	}
+	require.Must(t, err == nil, "not open: %v, %v", err, f.Ready())
 	return opened{state, f.counters}
 }
 

@@ -28,7 +28,7 @@ func (t *tool) convertCommand() *cobra.Command {
 			err := t.answerAll(ids, func(b []byte, text string) ([]byte, error) {
 				return p.parse(text).appendConverted(b, to)
 			})
-			if note := p.gosudaNote(); note != "" {
+			if note := p.assumedNote(); note != "" {
 				t.note(note)
 			}
 			return err

@@ -131,7 +131,7 @@ func stateOf(c lease.Counter) string {
 	switch {
 	case c.Lost:
 		return stateWaits
-	case c.Next < 0 || c.Next > c.Last:
+	case c.Ended():
 		return stateEnded
 	}
 	return stateReady

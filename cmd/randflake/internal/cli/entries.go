@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/randflake/randflake"
-	gosuda "github.com/randflake/randflake/compat/v2"
+	compat "github.com/randflake/randflake/compat/v2"
 	"github.com/randflake/randflake/snowflake"
 	"github.com/randflake/randflake/ulid"
 )
@@ -35,7 +35,7 @@ var writings = []struct {
 	{formInt, func(b []byte, e entry) []byte { return strconv.AppendInt(b, int64(e.bits64()), 10) }},
 	{formInt, func(b []byte, e entry) []byte { return strconv.AppendUint(b, e.bits64(), 10) }},
 	{formText, func(b []byte, e entry) []byte { return inText(b, randflake.ID(e.bits64())) }},
-	{formGosuda, func(b []byte, e entry) []byte { return append(b, gosuda.EncodeString(int64(e.bits64()))...) }},
+	{formGosuda, func(b []byte, e entry) []byte { return append(b, compat.EncodeString(int64(e.bits64()))...) }},
 	{formHex, func(b []byte, e entry) []byte { return inHex(b, randflake.ID(e.bits64())) }},
 	{formTSID, func(b []byte, e entry) []byte { return append(b, e.id.String()[13:]...) }},
 	{formBase32, func(b []byte, e entry) []byte { return base32.append(b, snowflake.ID(e.bits64())) }},

@@ -2,10 +2,33 @@ package cli
 
 import (
 	"cmp"
+	"fmt"
+	"slices"
 	"time"
 
+	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/snowflake"
 )
+
+// plausibleReadings reads a number in each layout that it can have, and by the secret if it can be of any
+// kind. It drops the readings with a time in the future, and returns an error if no reading is left.
+func (i *inspector) plausibleReadings(p parsed, kind string) ([]reading, error) {
+	readings := snowflakeReadings(snowflake.ID(p.id), p.layout)
+	if kind == kindAny && p.layout == "" && i.cipher != nil {
+		readings = slices.Insert(readings, 0, i.randflakeReading(p)) // first among equals: see likelier
+	}
+	readings = slices.DeleteFunc(readings, func(r reading) bool { return r.isFuture(i.now()) })
+	slices.SortStableFunc(readings, likelier(i.now()))
+	if len(readings) > 0 {
+		return readings, nil
+	}
+	advice := "choose one with --kind or --layout"
+	if i.noSecret != nil {
+		advice += ", or name a secret with --secret-file"
+	}
+	return nil, fmt.Errorf("%w: %.40q: no kind or layout gives a time between its epoch and now: %s",
+		randflake.ErrInvalidID, p.text, advice)
+}
 
 // snowflakeReadings reads an ID in every preset, as a number does not show its layout, or only in the
 // one that is known. It returns the readings whose time is after the epoch of their layout.

@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -161,55 +160,18 @@ func (i *inspector) readingsOf(p parsed) ([]reading, error) {
 	case kind == kindRandflake && i.cipher == nil:
 		return nil, i.noSecret
 	case kind == kindRandflake:
-		readings = []reading{i.readRandflake(p)}
+		readings = []reading{i.randflakeReading(p)}
 	default:
-		return i.plausible(p, kind)
+		return i.plausibleReadings(p, kind)
 	}
-	return readings, i.checkTime(readings[0])
+	return readings, readings[0].checkTime(i.now())
 }
 
-func (i *inspector) readRandflake(p parsed) reading {
+func (i *inspector) randflakeReading(p parsed) reading {
 	r := readRandflake(i.cipher, p.id)
 	r.prefix = p.prefix
 	if p.form == formGosuda {
 		r.note = textField("form", formGosuda)
 	}
 	return r
-}
-
-// suspicions are the likely causes of a time in the future.
-var suspicions = map[string]string{
-	kindRandflake: "it was made with another secret, or forged",
-	kindSnowflake: "it was made in another layout, or forged",
-	kindULID:      "it was made by a clock that was ahead, or forged",
-	kindUUID:      "it was made by a clock that was ahead, or forged",
-}
-
-// checkTime returns an error if a reading has a time in the future.
-func (i *inspector) checkTime(r reading) error {
-	if !r.isFuture(i.now()) {
-		return nil
-	}
-	return finding(fmt.Sprintf("%s%s contains a time in the future, %s: %s",
-		r.prefix, r.id, r.appendTime(nil), suspicions[r.kind]))
-}
-
-// plausible reads a number in each layout that it can have, and by the secret if it can be of any kind. It drops the
-// readings with a time in the future, and returns an error if no reading is left.
-func (i *inspector) plausible(p parsed, kind string) ([]reading, error) {
-	readings := snowflakeReadings(snowflake.ID(p.id), p.layout)
-	if kind == kindAny && p.layout == "" && i.cipher != nil {
-		readings = slices.Insert(readings, 0, i.readRandflake(p)) // first among equals: see likelier
-	}
-	readings = slices.DeleteFunc(readings, func(r reading) bool { return r.isFuture(i.now()) })
-	slices.SortStableFunc(readings, likelier(i.now()))
-	if len(readings) > 0 {
-		return readings, nil
-	}
-	advice := "choose one with --kind or --layout"
-	if i.noSecret != nil {
-		advice += ", or name a secret with --secret-file"
-	}
-	return nil, fmt.Errorf("%w: %.40q: no kind or layout gives a time between its epoch and now: %s",
-		randflake.ErrInvalidID, p.text, advice)
 }

@@ -172,9 +172,7 @@ func TestInspectDoesNotHoldBack(t *testing.T) {
 		fmt.Fprintln(ask, id)
 		got := make([]byte, 100)
 		n, err := answer.Read(got)
-		if err != nil || !bytes.HasPrefix(got[:n], []byte(id.String())) {
-			t.Fatalf("answer %q, %v", got[:n], err)
-		}
+		require.Must(t, err == nil && bytes.HasPrefix(got[:n], []byte(id.String())), "answer %q, %v", got[:n], err)
 	}
 	ask.Close()
 	require.Equal(t, <-done, exitOK, "exit status")
@@ -472,9 +470,8 @@ func TestImplausible(t *testing.T) {
 		kindRandflake: "another secret", kindSnowflake: "another layout", kindULID: "a clock that was ahead",
 	} {
 		now := time.Now()
-		in := at(now)
 		for ahead, implausible := range map[time.Duration]bool{0: false, clockSkew: false, clockSkew + 1: true} {
-			err := in.checkTime(reading{kind: kind, id: "x", time: now.Add(ahead)})
+			err := reading{kind: kind, id: "x", time: now.Add(ahead)}.checkTime(now)
 			if (err != nil) != implausible || implausible && !strings.Contains(err.Error(), want) {
 				t.Errorf("%s, %v ahead: %v", kind, ahead, err)
 			}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -72,6 +73,16 @@ func (t *tool) moveSpace(ctx context.Context, from, to string) error {
 	return t.print("%s took the place of %s\n%s", space, old, steps)
 }
 
+// moveError says what helps against a move that failed, unless the same command would fail again.
+func moveError(err error) error {
+	for _, final := range []error{lease.ErrRetired, lease.ErrExists, lease.ErrClock, lease.ErrInvalid} {
+		if errors.Is(err, final) {
+			return err
+		}
+	}
+	return fmt.Errorf("%w; the same command goes on where this one stopped", err)
+}
+
 // readInfo reads a space, also one whose clock or store is not fit for leases now. What a command changes
 // there may not need that, or set it right.
 func readInfo(ctx context.Context, space *lease.Space) (lease.Info, error) {
@@ -108,21 +119,8 @@ func leftBehind(info lease.Info, retiredBefore bool, now time.Time) string {
 	}
 	until := now.Add(min(usualOutage, time.Duration(info.Ahead-1)*info.Window))
 	left := fmt.Sprintf("Those that have run for %v have leases until %s", info.Window*3/2, clockTime(until))
-	begin := info.ReserveOpens
-	if begin.IsZero() {
-		begin = info.Floor
-	}
-	if begin.After(until) {
+	if cmp.Or(info.ReserveOpens, info.Floor).After(until) {
 		left += ", and make no IDs in between"
 	}
 	return left
-}
-
-func moveError(err error) error {
-	for _, final := range []error{lease.ErrRetired, lease.ErrExists, lease.ErrClock, lease.ErrInvalid} {
-		if errors.Is(err, final) {
-			return err // the same command would fail again
-		}
-	}
-	return fmt.Errorf("%w: then run the same command again", err)
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/randflake/randflake"
-	gosuda "github.com/randflake/randflake/compat/v2"
+	compat "github.com/randflake/randflake/compat/v2"
 	"github.com/randflake/randflake/snowflake"
 	"github.com/randflake/randflake/ulid"
 )
@@ -50,10 +50,10 @@ func (r parsed) isWide() bool { return r.form == formULID || r.form == formUUID 
 // first digits looks like one.
 type parser struct {
 	choiceOfKind
-	from   string // the form of --from
-	ids    int    // how many IDs it has read
-	gosuda int    // how many of them it took for gosuda's, where --from doesn't say so
-	first  string // the first of these
+	from         string // the form of --from
+	ids          int    // how many IDs it has read
+	assumed      int    // how many of them it took for gosuda's, where --from doesn't say so
+	firstAssumed string
 }
 
 // parse reads a text, and counts it if it is an ID.
@@ -64,19 +64,19 @@ func (p *parser) parse(text string) parsed {
 	}
 	p.ids++
 	if r.form == formGosuda && p.from == formAuto {
-		p.gosuda++
-		p.first = cmp.Or(p.first, r.text)
+		p.assumed++
+		p.firstAssumed = cmp.Or(p.firstAssumed, r.text)
 	}
 	return r
 }
 
-// gosudaNote says how many IDs were taken for gosuda's, or returns "" if none was.
-func (p *parser) gosudaNote() string {
-	if p.gosuda == 0 {
+// assumedNote says how many IDs were taken for gosuda's, or returns "" if none was.
+func (p *parser) assumedNote() string {
+	if p.assumed == 0 {
 		return ""
 	}
 	return fmt.Sprintf("%d of %d IDs read as gosuda/randflake prints them, %s first; a text that lost its first digits "+
-		"looks so, too: say which with --from gosuda or --from text", p.gosuda, p.ids, p.first)
+		"looks so, too: say which with --from gosuda or --from text", p.assumed, p.ids, p.firstAssumed)
 }
 
 // read drops what is around the ID of a text, finds the form, and reads the ID in that form.
@@ -160,7 +160,7 @@ func (p *parser) readText(r *parsed) (err error) {
 	if err == nil || p.from == formText {
 		return err
 	}
-	if _, notGosuda := gosuda.DecodeString(digits); notGosuda == nil {
+	if _, failed := compat.DecodeString(digits); failed == nil {
 		return fmt.Errorf("%w; if gosuda/randflake printed it, say --from gosuda", err)
 	}
 	return err
@@ -169,7 +169,7 @@ func (p *parser) readText(r *parsed) (err error) {
 // readGosuda reads what gosuda/randflake prints of an ID, with a prefix or without.
 func (r *parsed) readGosuda() error {
 	r.prefix = prefixOf(r.text)
-	id, err := gosuda.DecodeString(r.text[len(r.prefix):])
+	id, err := compat.DecodeString(r.text[len(r.prefix):])
 	if err != nil {
 		return fmt.Errorf("%w: %.40q: want 1 to 13 digits of base32hex in lower case, "+
 			"without leading zeros, of at most 64 bits", randflake.ErrInvalidID, r.text)
@@ -190,6 +190,6 @@ func isGosuda(text string) bool {
 	if text == "" || text[0] >= 'g' || isDecimal(text) {
 		return false
 	}
-	_, err := gosuda.DecodeString(text)
+	_, err := compat.DecodeString(text)
 	return err == nil
 }

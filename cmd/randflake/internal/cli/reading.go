@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/hex"
+	"fmt"
 	"math/bits"
 	"strconv"
 	"time"
@@ -117,3 +118,20 @@ const clockSkew = time.Minute
 
 // isFuture reports whether the time of r is so far in the future that no ID can have it yet.
 func (r reading) isFuture(now time.Time) bool { return r.time.After(now.Add(clockSkew)) }
+
+// suspicions are the likely causes of a time in the future.
+var suspicions = map[string]string{
+	kindRandflake: "it was made with another secret, or forged",
+	kindSnowflake: "it was made in another layout, or forged",
+	kindULID:      "it was made by a clock that was ahead, or forged",
+	kindUUID:      "it was made by a clock that was ahead, or forged",
+}
+
+// checkTime returns an error if r has a time in the future.
+func (r reading) checkTime(now time.Time) error {
+	if !r.isFuture(now) {
+		return nil
+	}
+	return finding(fmt.Sprintf("%s%s contains a time in the future, %s: %s",
+		r.prefix, r.id, r.appendTime(nil), suspicions[r.kind]))
+}

@@ -59,7 +59,7 @@ func (a *analysis) report() error {
 	t := a.tally()
 	w := &strings.Builder{}
 	fmt.Fprintf(w, "IDs      %d, and %d lines of others\n", a.entries.len(), a.notIDs)
-	if note := a.in.gosudaNote(); note != "" {
+	if note := a.in.assumedNote(); note != "" {
 		fmt.Fprintf(w, "form     %s\n", note)
 	}
 	none := "none that tells its time"

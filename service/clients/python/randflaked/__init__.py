@@ -2,7 +2,7 @@
 
 from ._generator import AsyncGenerator, Generator, LeasedGenerator, Minter
 from ._id import Fields, Secret, format_id, parse_id
-from ._service import RandflakeError, Service
+from ._service import Numbers, RandflakeError, Service
 
-__all__ = ["AsyncGenerator", "Fields", "Generator", "LeasedGenerator", "Minter", "RandflakeError", "Secret", "Service",
-           "format_id", "parse_id"]
+__all__ = ["AsyncGenerator", "Fields", "Generator", "LeasedGenerator", "Minter", "Numbers", "RandflakeError", "Secret",
+           "Service", "format_id", "parse_id"]

@@ -218,8 +218,9 @@ class Generator(_Maker):
             limits = self._service._limits()
             check = self._secret.check_value()
             if limits.check not in ("", check):
-                raise RandflakeError("failed_precondition", f"the space is for IDs of the secret with the check value "
-                                   f"{limits.check}, this one has {check}: is it of another environment?")
+                message = (f"the space is for IDs of the secret with the check value {limits.check}, "
+                           f"this one has {check}: is it of another environment?")
+                raise RandflakeError("failed_precondition", message, "WRONG_SECRET")
             stock.limits = limits
             wanted = int(time()) // limits.window
         start = wanted * stock.limits.window
@@ -309,7 +310,7 @@ class Minter(_Maker):
                 ids = self._service._mint(self._batch)
                 break
             except RandflakeError as error:
-                if not 0 < error.limit < self._batch:
+                if not 0 < (error.limit or 0) < self._batch:
                     raise
                 self._batch = error.limit
         with stock.lock:

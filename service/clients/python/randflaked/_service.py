@@ -10,6 +10,7 @@ import selectors
 import socket
 import ssl
 from collections import defaultdict
+from datetime import datetime, timezone
 from http.client import HTTPConnection, HTTPResponse, HTTPSConnection
 from time import monotonic
 from typing import Any, Callable, Dict, NamedTuple, Sequence
@@ -26,18 +27,29 @@ FINAL = {"invalid_argument", "not_found", "already_exists", "permission_denied",
 class RandflakeError(Exception):
     """randflaked refused, or did not answer: then code is "unavailable", and what it may have given is lost.
 
-    If no nodes are free, code is "resource_exhausted". limit is how much a call may ask for, if this one asked for more,
-    or else 0. final says that nothing was changed, and each replica would say the same.
+    code is one of Connect's. reason says why, such as "FULL", as docs/service.md lists; it is empty if the service gave
+    none. message is for people. until is when the reason ends, and limit how much a call may ask for, or None where the
+    service does not say.
     """
 
-    def __init__(self, code: str, message: str, limit: int = 0) -> None:
-        super().__init__(code, message)
+    def __init__(self, code: str, message: str, reason: str = "", until: datetime | None = None,
+                 limit: int | None = None) -> None:
+        super().__init__(code, message, reason, until, limit)
         self.code = code
+        self.message = message
+        self.reason = reason
+        self.until = until
         self.limit = limit
-        self.final = code in FINAL
 
     def __str__(self) -> str:
-        return f"randflake: {self.args[1]} ({self.code})"
+        return f"randflake: {self.message} ({self.code})"
+
+
+class Numbers(NamedTuple):
+    """Numbers of a counter, in order."""
+
+    numbers: list[int]
+    period: str  # in which they are, such as 2026-11-26, if the counter begins again with each; or else empty
 
 
 class _Limits(NamedTuple):
@@ -74,16 +86,17 @@ class Service(Uncopied):
 
     def _mint(self, count: int = 1) -> list[int]:
         """Has the service make 1 to 65,536 IDs. If the answer is lost, so are they."""
-        return self._many("IDService/Mint", "ids", parse_id, count)
+        return self._many("IDService/Mint", "ids", parse_id, count)[0]
 
-    def next(self, counter: str, count: int = 1) -> list[int]:
-        """Takes 1 to 65,536 numbers of a counter of the space, in order. If the answer is lost, so are they."""
-        return self._many("CounterService/Next", "numbers", int, count, counter=counter)
+    def next(self, counter: str, count: int = 1) -> Numbers:
+        """Takes 1 to 65,536 numbers of a counter of the space. If the answer is lost, so are they."""
+        return Numbers(*self._many("CounterService/Next", "numbers", int, count, counter=counter))
 
-    def _many(self, method: str, name: str, kind: Callable[[Any], Any], count: int, **fields: Any) -> list[Any]:
-        def read(answer: Any) -> list[Any]:
+    def _many(self, method: str, name: str, kind: Callable[[Any], Any], count: int,
+              **fields: Any) -> tuple[list[Any], str]:
+        def read(answer: Any) -> tuple[list[Any], str]:
             check_range("length", len(answer[name]), count, count)
-            return [kind(value) for value in answer[name]]
+            return [kind(value) for value in answer[name]], answer.get("period", "")
 
         count = check_range("count", count, 1, 65536)
         return self._call(method, read, dict(fields, space=self._space, count=count))
@@ -109,8 +122,8 @@ class Service(Uncopied):
             return first
 
         if not EPOCH <= start < end <= MAX_SECOND + 1:
-            raise RandflakeError("out_of_range", f"no ID can have the time {start}: set the clock")
-        return self._call("LeaseService/Take", read, {"space": self._space, "window": window, "nodes": nodes,
+            raise RandflakeError("out_of_range", f"no ID can have the time {start}: set the clock", "END_OF_LIFE")
+        return self._call("LeaseService/Take", read, {"space": self._space, "window": window, "nodeCount": nodes,
                                                       "label": f"{socket.gethostname()} {os.getpid()}"})
 
     def _call(self, method: str, read: Callable[[Any], Any], fields: dict[str, Any]) -> Any:
@@ -125,7 +138,7 @@ class Service(Uncopied):
         for left in range(len(self._addresses), 0, -1):
             address = self._addresses[turn % len(self._addresses)]
             now = monotonic()
-            code, message, limit = "unavailable", "no answer", 0
+            code, message, details = "unavailable", "no answer", {}
             try:
                 status, text = self._post(address, method, json.dumps(fields), headers, now + (end - now) / left)
                 message = f"status {status}"
@@ -137,15 +150,14 @@ class Service(Uncopied):
                 message += f": {answer.get('message')}"
                 if re.fullmatch("[a-z_]{1,30}", answer["code"]):
                     code = answer["code"]
-                for detail in answer.get("details", []):
-                    limit = int(detail.get("debug", {}).get("metadata", {}).get("limit", limit))
+                details = _details(answer)
             except Exception as error:  # there is no end to what may be wrong with an answer
                 message += f": {type(error).__name__}: {error}"
             if code in FINAL:
                 break
             turn += 1
         message = " ".join(message.replace(headers.get("Authorization", "Bearer \n")[7:], "[redacted]").split())
-        raise RandflakeError(code, f"{method}: {message:.300}", limit)
+        raise RandflakeError(code, f"{method}: {message:.300}", **details)
 
     def _post(self, address: str, method: str, body: str, headers: _Headers, end: float) -> tuple[int, bytes]:
         """Makes one call, and returns the status and the text of its answer."""
@@ -181,6 +193,18 @@ class Service(Uncopied):
             connection.timeout = _left(end) / 2  # for each IP address: one may be dead
             connection.connect()
         return connection
+
+
+def _details(answer: Any) -> dict[str, Any]:
+    """Returns what an error of the service says for programs."""
+    for detail in answer.get("details", []):
+        debug = detail.get("debug", {})
+        if re.fullmatch("[A-Z_]{1,63}", debug.get("reason", "")):
+            metadata = debug.get("metadata", {})
+            until, limit = metadata.get("until"), metadata.get("limit")
+            return {"reason": debug["reason"], "until": until and datetime.fromtimestamp(int(until), timezone.utc),
+                    "limit": limit and int(limit)}
+    return {}
 
 
 def _left(end: float) -> float:

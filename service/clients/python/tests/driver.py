@@ -60,8 +60,13 @@ def fork(kind, n):
         said, *ids = file.read().split(" ")
     os.waitpid(child, 0)
     if said != "ids":
-        raise RandflakeError(ids[0], " ".join(ids[1:]))
+        raise RandflakeError(ids[0], " ".join(ids[4:]))
     return [*ids, *generate(n)]
+
+
+def take(counter, n):
+    numbers, period = service.next(counter, n)
+    return [*numbers, "in", period]
 
 
 def inspect(id):
@@ -80,7 +85,7 @@ COMMANDS = {  # with the first word of their answers
     "fork": ("ids", fork),
     "copy": ("copied", lambda: [pickle.dumps(secret), copy.copy(generator)]),
     "mint": ("ids", lambda n: minter.fill(int(n))),
-    "next": ("numbers", lambda counter, n: service.next(counter, int(n))),
+    "next": ("numbers", lambda counter, n: take(counter, int(n))),
     "format": ("text", lambda id: [format_id(int(id))[::ORDER]]),
     "parse": ("id", lambda text="": [parse_id(text[::ORDER])]),
     "inspect": ("fields", lambda id: inspect(int(id))),
@@ -98,11 +103,12 @@ def answer(command, *args):
         word, run = COMMANDS.get(command, ("unsupported", lambda *args: []))
         return " ".join(map(str, [word, *run(*args)]))
     except RandflakeError as error:
-        return f"error {error.code} {error}"
+        until = error.until and int(error.until.timestamp())
+        return f"error {error.code} {error.reason or '-'} {until or '-'} {error.limit or '-'} {error}"
     except ValueError as error:
-        return f"error invalid_argument {error}"
+        return f"error invalid_argument - - - {error}"
     except TypeError as error:
-        return f"error copy {error}"
+        return f"error copy - - - {error}"
 
 
 out = open(1, "w", closefd=False)  # sys.stdout loses part of a long line if it is unbuffered and the process is stopped

@@ -1,19 +1,22 @@
 /**
  * What this package throws. Its code is that of the service, one of Connect and gRPC, or invalid_argument where this
- * package refuses an argument, or unavailable where no replica answers, or there is no lease yet. It is final if
- * nothing was changed, and each replica would say the same; otherwise the outcome of a call is unknown.
+ * package refuses an argument, or unavailable where no replica answers, or there is no lease yet.
  */
 export class RandflakeError extends Error {
   override readonly name = "RandflakeError";
 
-  /** limit is how much a call may ask for, if this one asked for more. */
-  constructor(readonly code: string, message: string, readonly final: boolean, readonly limit?: number) {
+  /**
+   * reason says why, such as FULL, as docs/service.md lists; it is empty if the service gave none. until is when the
+   * reason ends, and limit how much a call may ask for, or undefined where the service does not say.
+   */
+  constructor(readonly code: string, message: string, readonly reason = "", readonly until?: Date,
+    readonly limit?: number) {
     super(`randflake: ${message}`);
   }
 }
 
 export function refuse(why: string): never {
-  throw new RandflakeError("invalid_argument", why, true);
+  throw new RandflakeError("invalid_argument", why);
 }
 
 export function whole(what: string, value: number, least: number, most: number): void {

@@ -66,7 +66,7 @@ export class Generator {
     const lease = this.#find(n);
     if (!lease) {
       this.#calls.soon();
-      throw this.error ?? new RandflakeError("unavailable", `no lease has room for n=${n} yet: await ready(n)`, false);
+      throw this.error ?? new RandflakeError("unavailable", `no lease has room for n=${n} yet: await ready(n)`);
     }
     const start = lease.window * this.#limits!.seconds;
     const base = lease.firstNode * 2 ** 17;
@@ -125,7 +125,7 @@ export class Generator {
       const { checkValue } = this.#secret;
       if (limits.check && limits.check !== checkValue) {
         const why = `the space is for IDs of the secret with the check value ${limits.check}, not ${checkValue}`;
-        throw new RandflakeError("failed_precondition", `${why}: is it of another environment?`, true);
+        throw new RandflakeError("failed_precondition", `${why}: is it of another environment?`, "WRONG_SECRET");
       }
       this.#limits = limits;
       this.#wanted = Math.floor(Date.now() / 1000 / limits.seconds);

@@ -20,6 +20,9 @@ export interface ServiceOptions {
 /** What a space is like: a window's seconds, how many windows ahead may be taken, the secret's check value or "". @internal */
 export interface Limits { seconds: number; ahead: number; check: string }
 
+/** Numbers of a counter, in order. period is theirs, such as 2026-11-26, if the counter begins again with each, or "". */
+export interface Numbers { numbers: bigint[]; period: string }
+
 type Json = Record<string, any>;
 
 /** A space of randflaked, at the addresses of one or more replicas. */
@@ -57,8 +60,10 @@ export class Service {
   async take(window: number, nodes: number, seconds: number): Promise<number> {
     const start = window * seconds;
     const end = start + seconds;
-    whole("the clock's second", start, EPOCH, MAX_SECOND + 1 - seconds);
-    const request = { space: this.#space, window, nodes, label: `${hostname()} ${process.pid}` };
+    if (start < EPOCH || end > MAX_SECOND + 1) {
+      throw new RandflakeError("out_of_range", `no ID can have the time ${start}: set the clock`, "END_OF_LIFE");
+    }
+    const request = { space: this.#space, window, nodeCount: nodes, label: `${hostname()} ${process.pid}` };
     const read = ({ leases: [{ firstNode = 0, lastNode = 0, ...bounds }] }: Json) => {
       const areNodes = Number.isSafeInteger(firstNode) && 0 <= firstNode && lastNode <= MAX_NODE;
       const isWindow = bounds["start"] === String(start) && bounds["end"] === String(end);
@@ -74,10 +79,11 @@ export class Service {
     return this.#call("IDService/Mint", { space: this.#space, count }, read);
   }
 
-  /** Takes up to 65,536 numbers of a counter of the space, in order. Those of a lost answer are lost. */
-  async next(counter: string, count = 1): Promise<bigint[]> {
+  /** Takes up to 65,536 numbers of a counter of the space. Those of a lost answer are lost. */
+  async next(counter: string, count = 1): Promise<Numbers> {
     whole("count", count, 1, 65_536);
-    const read = ({ numbers = [] }: Json) => numbers.length === count && numbers.map(BigInt);
+    const read = ({ numbers = [], period = "" }: Json) =>
+      numbers.length === count && { numbers: numbers.map(BigInt), period };
     return this.#call("CounterService/Next", { space: this.#space, counter, count }, read);
   }
 
@@ -103,14 +109,13 @@ export class Service {
         return answer;
       } catch (error) {
         // An error of several addresses has a code alone. What read refuses is a broken answer, without a code.
-        const { code = "", message, limit } = (error instanceof RandflakeError
+        const { code = "", message, reason, until, limit } = (error instanceof RandflakeError
           ? { message: error.message }
-          : error) as NodeJS.ErrnoException & { limit?: number };
-        const final = finalCodes.includes(code);
-        if (final || left === 1) {
+          : error) as NodeJS.ErrnoException & Details;
+        if (finalCodes.includes(code) || left === 1) {
           const why = signal.aborted ? "no answer in time" : message || code;
           const shown = `${url}: ${token ? why.replaceAll(token, "[token]") : why}`;
-          throw new RandflakeError(/^[a-z_]+$/.test(code) ? code : "unavailable", shown, final, limit);
+          throw new RandflakeError(/^[a-z_]+$/.test(code) ? code : "unavailable", shown, reason, until, limit);
         }
       }
     }
@@ -129,6 +134,18 @@ async function post(url: string, options: http.RequestOptions, request: Json): P
   const answer = text.startsWith("{") ? JSON.parse(text) : {};
   if (response.statusCode === 200) return answer;
   const why = `HTTP status ${response.statusCode}${answer.message ? `: ${answer.message}` : ""}`;
-  const allowed = Number(answer.details?.[0]?.debug?.metadata?.limit);
-  throw Object.assign(new Error(why), { code: answer.code, ...(allowed > 0 && { limit: allowed }) });
+  throw Object.assign(new Error(why), { code: answer.code, ...detailsOf(answer) });
+}
+
+/** What an error of the service says for programs. */
+interface Details { reason?: string; until?: Date; limit?: number }
+
+function detailsOf(answer: Json): Details {
+  const info = answer.details?.map((detail: Json) => detail.debug).find((debug: Json) => debug?.reason);
+  if (!/^[A-Z_]{1,63}$/.test(info?.reason)) return {};
+  const { until, limit } = info.metadata ?? {};
+  const details: Details = { reason: info.reason };
+  if (until > 0) details.until = new Date(until * 1000);
+  if (limit > 0) details.limit = Number(limit);
+  return details;
 }

@@ -52,10 +52,13 @@ const commands = {
   threads: async (k, n) => ["ids", ...(await Promise.all(Array.from({ length: k }, () => ids(n, one)))).flat()],
   copy: () => {
     const made = [open().generator, tools.secret].flatMap((x) => [structuredClone(x), JSON.parse(JSON.stringify(x))]);
-    return made.some((x) => x.generate || x.inspect) ? ["ok"] : ["error", "copy", "what comes of it is of no use"];
+    return made.some((x) => x.generate || x.inspect) ? ["ok"] : ["error", "copy", "- - -", "what comes of it is of no use"];
   },
   mint: async (n) => ["ids", ...(await ids(n, () => open().minter.mint()))],
-  next: async (counter, n) => ["numbers", ...(await open().service.next(counter, Number(n)))],
+  next: async (counter, n) => {
+    const { numbers, period } = await open().service.next(counter, Number(n));
+    return ["numbers", ...numbers, "in", period];
+  },
   format: (id) => ["text", digits(format(BigInt(id)))],
   parse: (text) => ["id", parse(digits(text))],
   inspect: (id) => {
@@ -74,6 +77,7 @@ for await (const line of createInterface({ input: process.stdin, crlfDelay: Infi
   try {
     console.log((Object.hasOwn(commands, command) ? await commands[command](...words) : ["unsupported"]).join(" "));
   } catch (error) {
-    console.log(`error ${error.code ?? "internal"} ${error.message.replaceAll(/\s+/g, " ")}`);
+    const { code = "internal", reason, until, limit, message } = error;
+    console.log(`error ${code} ${reason || "-"} ${until ? until / 1000 : "-"} ${limit ?? "-"} ${message.replaceAll(/\s+/g, " ")}`);
   }
 }

@@ -363,11 +363,11 @@ type Counter struct {
 	Start         int64                  `protobuf:"varint,2,opt,name=start,proto3" json:"start,omitempty"`
 	Step          int64                  `protobuf:"varint,3,opt,name=step,proto3" json:"step,omitempty"`
 	Last          int64                  `protobuf:"varint,4,opt,name=last,proto3" json:"last,omitempty"`
-	Next          int64                  `protobuf:"varint,5,opt,name=next,proto3" json:"next,omitempty"`      // the first number that nobody has taken, or -1 where none is left
-	Period        string                 `protobuf:"bytes,6,opt,name=period,proto3" json:"period,omitempty"`   // in which the numbers are, or empty
-	Lost          bool                   `protobuf:"varint,7,opt,name=lost,proto3" json:"lost,omitempty"`      // whether data was lost since, so that more may have been taken
-	Periods       string                 `protobuf:"bytes,8,opt,name=periods,proto3" json:"periods,omitempty"` // with which it begins again, such as "day in UTC", or empty
-	Series        string                 `protobuf:"bytes,9,opt,name=series,proto3" json:"series,omitempty"`   // stands for what else must stay, as the secret of texts with its numbers, or empty
+	Next          *int64                 `protobuf:"varint,5,opt,name=next,proto3,oneof" json:"next,omitempty"` // the first number that nobody has taken; absent where none is left
+	Period        string                 `protobuf:"bytes,6,opt,name=period,proto3" json:"period,omitempty"`    // in which the numbers are, or empty
+	Lost          bool                   `protobuf:"varint,7,opt,name=lost,proto3" json:"lost,omitempty"`       // whether data was lost since, so that more may have been taken
+	Periods       string                 `protobuf:"bytes,8,opt,name=periods,proto3" json:"periods,omitempty"`  // with which it begins again, such as "day in UTC", or empty
+	Series        string                 `protobuf:"bytes,9,opt,name=series,proto3" json:"series,omitempty"`    // stands for what else must stay, as the secret of texts with its numbers, or empty
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -431,8 +431,8 @@ func (x *Counter) GetLast() int64 {
 }
 
 func (x *Counter) GetNext() int64 {
-	if x != nil {
-		return x.Next
+	if x != nil && x.Next != nil {
+		return *x.Next
 	}
 	return 0
 }
@@ -691,17 +691,18 @@ const file_randflake_v1_counter_proto_rawDesc = "" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x12\x18\n" +
 	"\acounter\x18\x02 \x01(\tR\acounter\x12\x12\n" +
 	"\x04next\x18\x03 \x01(\x03R\x04next\"\r\n" +
-	"\vSetResponse\"\xcd\x01\n" +
+	"\vSetResponse\"\xdb\x01\n" +
 	"\aCounter\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05start\x18\x02 \x01(\x03R\x05start\x12\x12\n" +
 	"\x04step\x18\x03 \x01(\x03R\x04step\x12\x12\n" +
-	"\x04last\x18\x04 \x01(\x03R\x04last\x12\x12\n" +
-	"\x04next\x18\x05 \x01(\x03R\x04next\x12\x16\n" +
+	"\x04last\x18\x04 \x01(\x03R\x04last\x12\x17\n" +
+	"\x04next\x18\x05 \x01(\x03H\x00R\x04next\x88\x01\x01\x12\x16\n" +
 	"\x06period\x18\x06 \x01(\tR\x06period\x12\x12\n" +
 	"\x04lost\x18\a \x01(\bR\x04lost\x12\x18\n" +
 	"\aperiods\x18\b \x01(\tR\aperiods\x12\x16\n" +
-	"\x06series\x18\t \x01(\tR\x06series\"<\n" +
+	"\x06series\x18\t \x01(\tR\x06seriesB\a\n" +
+	"\x05_next\"<\n" +
 	"\n" +
 	"GetRequest\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x12\x18\n" +
@@ -772,6 +773,7 @@ func file_randflake_v1_counter_proto_init() {
 	if File_randflake_v1_counter_proto != nil {
 		return
 	}
+	file_randflake_v1_counter_proto_msgTypes[6].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{

@@ -110,8 +110,9 @@ public final class Generator extends Latest {
         if (known == null) {
             known = service.limits();
             if (!known.check().isEmpty() && !known.check().equals(secret.checkValue()))
-                throw new RandflakeException("failed_precondition", "randflake: the space is for IDs of the secret with the"
-                        + " check value " + known.check() + ", not " + secret.checkValue() + ": is it of another environment?", null);
+                throw new RandflakeException(new RandflakeException.Why("failed_precondition", "WRONG_SECRET"),
+                        "the space is for IDs of the secret with the check value " + known.check() + ", not "
+                                + secret.checkValue() + ": is it of another environment?");
             window = service.unixSecond.getAsLong() / known.window();
         }
         long asked = service.nanos.getAsLong();

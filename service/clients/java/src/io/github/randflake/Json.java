@@ -43,6 +43,15 @@ final class Json {
 
     String text(String name, String otherwise) { return values.getOrDefault(name, List.of(otherwise)).get(0); }
 
+    /** Returns a text of a form, or something else if there is none. */
+    String word(String name, String form, String otherwise) {
+        String found = text(name, "");
+        return found.matches(form) ? found : otherwise;
+    }
+
+    /** Returns a number, or null if there is none. */
+    Long integer(String name) { return values.containsKey(name) ? number(name) : null; }
+
     long number(String name) { return Long.parseLong(text(name, "0")); }
 
     /** Writes an object of texts, numbers and booleans. */

@@ -38,8 +38,7 @@ abstract class Latest {
             } catch (InterruptedException e) {
                 throw RandflakeException.interrupted(e);
             } catch (ExecutionException e) {
-                String code = e.getCause() instanceof RandflakeException known ? known.code() : "unknown";
-                throw new RandflakeException(code, e.getCause().getMessage(), e.getCause());
+                throw new RandflakeException(e.getCause());
             }
         }
     }

@@ -21,15 +21,17 @@ public final class Minter extends Latest {
         long asked = service.nanos.getAsLong();
         while (true) {
             try {
-                Map<String, Object> fields = Map.of("space", service.space, "count", batch, "form", "FORM_NUMBER");
-                long[] ids = service.numbers("IDService/Mint", batch, fields);
+                int count = batch;
+                Map<String, Object> fields = Map.of("space", service.space, "count", count, "form", "FORM_NUMBER");
+                List<Long> ids = service.call("IDService/Mint", fields, answer -> Service.numbers(answer, count));
                 synchronized (lock) {
                     for (long id : ids) buffer.add(new long[] {id, asked});
                 }
                 return;
             } catch (RandflakeException e) {
-                if (e.limit() < 1 || e.limit() >= batch) throw e;
-                batch = (int) e.limit();
+                long limit = e.limit().orElse(0);
+                if (limit < 1 || limit >= batch) throw e;
+                batch = (int) limit;
             }
         }
     }

@@ -1,5 +1,6 @@
 package io.github.randflake;
 
+import io.github.randflake.RandflakeException.Why;
 import java.io.ByteArrayOutputStream;
 import java.net.URI;
 import java.net.http.*;
@@ -11,42 +12,52 @@ import java.util.function.*;
 
 /** Calls one space of randflaked, through any of its replicas. It is safe for use by many threads. */
 public class Service { // not final, for tests alone
+    private static final Set<String> FINAL = Set.of("invalid_argument", "not_found", "already_exists", "out_of_range",
+            "permission_denied", "unauthenticated", "resource_exhausted", "failed_precondition", "unimplemented");
+    static final HttpClient HTTP = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
     private static final String LABEL = Objects.requireNonNullElse(System.getenv("HOSTNAME"), "java") + " "
             + ProcessHandle.current().pid();
     final String space;
     private final List<String> addresses;
     private final Supplier<String> token;
-    private final long timeout; // in nanoseconds
     private final HttpClient http;
+    private final Duration timeout;
     private volatile int current; // the replica that answered last
     LongSupplier nanos = System::nanoTime; // which tests replace, as they do the next one
     LongSupplier unixSecond = () -> Math.floorDiv(System.currentTimeMillis(), 1000);
 
     /** Takes addresses of replicas, such as "https://ids.internal:8443". A call takes ten seconds at most. */
     public Service(String space, String... addresses) {
-        this(space, List.of(addresses), null, null, Duration.ofSeconds(10));
+        this(space, List.of(addresses), () -> "", HTTP, Duration.ofSeconds(10));
     }
 
-    /**
-     * Takes also what is asked for the bearer token before each call, or null; a client, for another proxy or TLS, that
-     * follows no redirects, or null; and how long a call may take, over all replicas.
-     */
-    public Service(String space, List<String> addresses, Supplier<String> token, HttpClient http, Duration timeout) {
+    /** Returns a service that asks for the bearer token before each call. */
+    public Service withToken(Supplier<String> token) { return new Service(space, addresses, token, http, timeout); }
+
+    /** Returns a service that calls through a client of its own, as for TLS or a proxy. It must follow no redirects. */
+    public Service withHttpClient(HttpClient http) { return new Service(space, addresses, token, http, timeout); }
+
+    /** Returns a service whose calls take at most that long, at all replicas together. */
+    public Service withTimeout(Duration timeout) { return new Service(space, addresses, token, http, timeout); }
+
+    Service(String space, List<String> addresses, Supplier<String> token, HttpClient http, Duration timeout) {
         Id.check("number of addresses", addresses.size(), 1, 1000);
         for (String address : addresses)
             if (!address.matches("https?://[^@?#]+") || URI.create(address).getHost() == null)
                 throw new IllegalArgumentException("randflake: address: want one like https://ids.internal:8443");
         this.space = space;
         this.addresses = addresses.stream().map(address -> address.replaceAll("/+$", "")).toList();
-        this.token = token == null ? () -> "" : token;
-        this.timeout = Id.check("milliseconds of the timeout", timeout.toMillis(), 1, 86_400_000) * 1_000_000;
-        this.http = http != null ? http : HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
+        Id.check("milliseconds of the timeout", timeout.toMillis(), 1, 86_400_000);
+        this.token = Objects.requireNonNull(token);
+        this.http = Objects.requireNonNull(http);
+        this.timeout = timeout;
     }
 
-    /** Takes 1 to 65,536 numbers of a counter of the space, in order. Numbers in an answer that is lost are skipped. */
-    public long[] next(String counter, int count) {
+    /** Takes 1 to 65,536 numbers of a counter of the space. Numbers in an answer that is lost are skipped. */
+    public Numbers next(String counter, int count) {
         Id.check("count", count, 1, 65_536);
-        return numbers("CounterService/Next", count, Map.of("space", space, "counter", counter, "count", count));
+        return call("CounterService/Next", Map.of("space", space, "counter", counter, "count", count),
+                answer -> new Numbers(numbers(answer, count), answer.text("/period", "")));
     }
 
     /** What a space is like: a window's seconds, how many windows ahead may be taken, the secret's check value or "". */
@@ -62,8 +73,10 @@ public class Service { // not final, for tests alone
     long take(long window, int nodes, long seconds) {
         long start = window * seconds;
         long end = start + seconds;
-        Id.check("the clock's second", start, Id.FIRST_SECOND, Id.LAST_SECOND + 1 - seconds);
-        Map<String, Object> fields = Map.of("space", space, "window", window, "nodes", nodes, "label", LABEL);
+        if (start < Id.FIRST_SECOND || end > Id.LAST_SECOND + 1)
+            throw new RandflakeException(new Why("out_of_range", "END_OF_LIFE"),
+                    "no ID can have the time " + start + ": set the clock");
+        Map<String, Object> fields = Map.of("space", space, "window", window, "nodeCount", nodes, "label", LABEL);
         return call("LeaseService/Take", fields, answer -> {
             Id.check("start", answer.number("/leases/start"), start, start);
             Id.check("end", answer.number("/leases/end"), end, end);
@@ -73,19 +86,18 @@ public class Service { // not final, for tests alone
         });
     }
 
-    long[] numbers(String method, int count, Map<String, Object> fields) {
-        return call(method, fields, answer -> {
-            Id.check("length", answer.list("/numbers").size(), count, count);
-            return answer.list("/numbers").stream().mapToLong(Long::parseLong).toArray();
-        });
+    static List<Long> numbers(Json answer, int count) {
+        List<String> texts = answer.list("/numbers");
+        Id.check("length", texts.size(), count, count);
+        return texts.stream().map(Long::valueOf).toList();
     }
 
     /** Asks one replica after the other, until read takes an answer: read throws if one does not fit. */
     <T> T call(String method, Map<String, Object> fields, Function<Json, T> read) {
         String bearer = token.get();
         if (bearer == null || !bearer.matches("[!-~]*"))
-            throw new RandflakeException("invalid_argument", "randflake: token: want visible ASCII characters", null);
-        long end = System.nanoTime() + timeout;
+            throw new RandflakeException(new Why("invalid_argument", ""), "token: want visible ASCII");
+        long end = System.nanoTime() + timeout.toNanos();
         int first = current;
         int replicas = addresses.size();
         for (int i = 0;; i++) {
@@ -97,8 +109,9 @@ public class Service { // not final, for tests alone
                 current = replica;
                 return answer;
             } catch (RandflakeException e) {
-                if (e.isFinal()) current = replica;
-                if (e.isFinal() || i == replicas - 1 || Thread.currentThread().isInterrupted()) throw e;
+                boolean isFinal = FINAL.contains(e.code()); // each replica would say the same
+                if (isFinal) current = replica;
+                if (isFinal || i == replicas - 1 || Thread.currentThread().isInterrupted()) throw e;
             }
         }
     }
@@ -111,17 +124,15 @@ public class Service { // not final, for tests alone
         ByteArrayOutputStream received = new ByteArrayOutputStream(); // JSON that is cut after 4 MiB is refused below
         var response = http.sendAsync(request.build(), HttpResponse.BodyHandlers.ofByteArrayConsumer(
                 part -> part.filter(bytes -> received.size() < 4 << 20).ifPresent(received::writeBytes)));
-        String code = "unavailable";
+        Why why = new Why("unavailable", "");
         String message = "no answer";
-        long limit = 0;
         try {
             int status = response.get(share, TimeUnit.NANOSECONDS).statusCode();
             message = "status " + status;
             Json answer = new Json(received.toString(StandardCharsets.UTF_8));
             if (status == 200) return read.apply(answer);
             message += ": " + answer.text("/message", "no message").replaceAll("\\s+", " ");
-            if (answer.text("/code", "").matches("[a-z_]{1,30}")) code = answer.text("/code", "");
-            limit = answer.number("/details/debug/metadata/limit");
+            why = new Why(answer);
         } catch (InterruptedException e) {
             throw RandflakeException.interrupted(e);
         } catch (ExecutionException | TimeoutException | IllegalArgumentException e) {
@@ -130,6 +141,6 @@ public class Service { // not final, for tests alone
             response.cancel(true);
         }
         message = message.replace(bearer.isEmpty() ? "\0" : bearer, "[redacted]");
-        throw new RandflakeException(code, String.format("randflake: %s: %.300s", url, message), null, limit);
+        throw new RandflakeException(why, String.format("%s: %.300s", url, message));
     }
 }

@@ -1,6 +1,7 @@
 package io.github.randflake;
 
 import java.io.Serializable;
+import java.time.Duration;
 import java.util.List;
 
 /** The tests of this client alone: what a driver can't show. */
@@ -22,6 +23,12 @@ public final class ClientTest {
         must(Thread.interrupted(), "the interrupt is lost");
         for (Object object : List.of(secret, service, generator, new Minter(service)))
             must(!(object instanceof Serializable) && !object.toString().contains("dffd"), object + " shows a secret");
+        try {
+            must(false, "a call with a bad token: " + service.withToken(() -> "a b").withTimeout(Duration.ofSeconds(1)).next("c", 1));
+        } catch (RandflakeException e) {
+            boolean saysNoMore = e.reason().isEmpty() && e.until().isEmpty() && e.limit().isEmpty();
+            must(e.code().equals("invalid_argument") && saysNoMore, e.toString());
+        }
         must(Secret.parse("3/1gIbsr1bCvZ2KQgJ7DpQ==").checkValue().equals(secret.checkValue()), "base64 is another secret");
     }
 

@@ -13,7 +13,7 @@ public final class Driver {
     private static Driver driver; // null before the first command, and while the environment is bad
     private final List<String> addresses = List.of(System.getenv("ADDRESSES").split(","));
     private final Service service = new Service(System.getenv("SPACE"), FAULT.equals("failover")
-            ? addresses.subList(0, 1) : addresses, () -> System.getenv("TOKEN"), null,
+            ? addresses.subList(0, 1) : addresses, () -> System.getenv("TOKEN"), Service.HTTP,
             Duration.ofSeconds(Long.parseLong(System.getenv("LIMIT")))) {
         private final Map<Long, Long> firstNodes = new ConcurrentHashMap<>();
         private long width;
@@ -50,9 +50,15 @@ public final class Driver {
             return driver.run(words);
         } catch (Exception | OutOfMemoryError e) {
             Throwable cause = e instanceof ExecutionException ? e.getCause() : e;
-            String code = cause instanceof RandflakeException known ? known.code() : "invalid_argument";
-            return "error " + code + " " + cause.toString().replaceAll("\\s+", " ");
+            String why = cause instanceof RandflakeException known ? why(known) : "invalid_argument - - -";
+            return "error " + why + " " + cause.toString().replaceAll("\\s+", " ");
         }
+    }
+
+    private static String why(RandflakeException e) {
+        String reason = e.reason().isEmpty() ? "-" : e.reason();
+        Object limit = e.limit().isPresent() ? e.limit().getAsLong() : "-";
+        return e.code() + " " + reason + " " + e.until().map(i -> "" + i.getEpochSecond()).orElse("-") + " " + limit;
     }
 
     private String run(String[] words) throws Exception {
@@ -69,9 +75,12 @@ public final class Driver {
                 for (Future<String> some : Executors.newCachedThreadPool().invokeAll(all)) ids += some.get();
                 yield ids;
             }
-            case "copy" -> Stream.of(generator, secret).anyMatch(Serializable.class::isInstance) ? "" : "error copy no";
+            case "copy" -> Stream.of(generator, secret).anyMatch(Serializable.class::isInstance) ? "" : "error copy - - - no";
             case "mint" -> "ids" + list(LongStream.generate(minter::mint).limit(Long.parseLong(words[1])));
-            case "next" -> "numbers" + list(LongStream.of(service.next(words[1], Integer.parseInt(words[2]))));
+            case "next" -> {
+                Numbers taken = service.next(words[1], Integer.parseInt(words[2]));
+                yield "numbers" + list(taken.numbers().stream().mapToLong(n -> n)) + " in " + taken.period();
+            }
             case "format" -> {
                 StringBuilder text = new StringBuilder(Id.format(Long.parseLong(words[1])));
                 yield "text " + (FAULT.equals("text") ? text.reverse() : text);
