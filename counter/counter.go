@@ -73,7 +73,7 @@ func (cs *Counters) Open(ctx context.Context, name string, options ...Option) (*
 
 // Next returns a number without waiting for the space. Its errors are ErrPending while the next run
 // is not there yet, ErrClosed after Close, and those against which waiting does not help: some of
-// package lease, such as ErrEnd, and fs.ErrClosed once the space was closed.
+// package lease, such as ErrCounterEnded, and fs.ErrClosed once the space was closed.
 func (c *Counter) Next() (int64, error) {
 	r := c.currentRun()
 	i := r.given.Add(1) - 1

@@ -111,7 +111,7 @@ func TestEnd(t *testing.T) {
 	var got []int64
 	for {
 		n, err := c.Wait(t.Context())
-		if errors.Is(err, lease.ErrEnd) {
+		if errors.Is(err, lease.ErrCounterEnded) {
 			break
 		}
 		require.NoError(t, err)
@@ -122,7 +122,7 @@ func TestEnd(t *testing.T) {
 	strict, err := counters.OpenStrict(t.Context(), "orders")
 	require.NoError(t, err)
 	n, err := strict.Next(t.Context())
-	require.That(t, errors.Is(err, lease.ErrEnd) && strict.Status().Err != nil, "%d, %v", n, err)
+	require.That(t, errors.Is(err, lease.ErrCounterEnded) && strict.Status().Err != nil, "%d, %v", n, err)
 }
 
 // TestOpen has counters that are there or not, and options that do not fit.
@@ -288,7 +288,7 @@ func TestLoss(t *testing.T) {
 	data.Restore(old)
 	for err = nil; err == nil || errors.Is(err, ErrPending); _, err = c.Next() {
 	}
-	require.ErrorIs(t, err, lease.ErrCounter, "once its store went back")
+	require.ErrorIs(t, err, lease.ErrCounterLost, "once its store went back")
 	found, err := counters.source.Counter(t.Context(), "orders")
 	require.That(t, found.Lost && err == nil, "%+v, %v", found, err)
 	require.NoError(t, counters.source.SetCounter(t.Context(), "orders", 1000))

@@ -33,8 +33,8 @@ type Source interface {
 
 var _ Source = (*lease.Space)(nil)
 
-// Errors of handles. Others are those of package lease, such as ErrNoCounter, ErrEnd, lease.ErrMismatch
-// where the counter was created with another Config or other periods, and ErrCounter after a loss
+// Errors of handles. Others are those of package lease, such as ErrNoCounter, ErrCounterEnded, lease.ErrMismatch
+// where the counter was created with another Config or other periods, and ErrCounterLost after a loss
 // of data.
 var (
 	ErrPending = errors.New("counter: the next run is not there yet") // Wait waits for the run

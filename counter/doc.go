@@ -24,7 +24,7 @@
 // # When the store loses data
 //
 // Forgotten leases expire, but numbers carry no time, so forgotten numbers don't. After a loss of
-// data a counter returns lease.ErrCounter until an operator says where it goes on, with SetCounter
+// data a counter returns lease.ErrCounterLost until an operator says where it goes on, with SetCounter
 // or randflake counter set. Processes use up the runs that they have.
 //
 // A clone of a running virtual machine has the same runs, and repeats the numbers that are left of

@@ -98,7 +98,7 @@ func ExampleCounter_FillWait() {
 	n, err := rows.FillWait(ctx, numbers)
 	fmt.Println(n, numbers[0], numbers[n-1], err)
 	n, err = rows.FillWait(ctx, numbers) // the first 50 are good
-	fmt.Println(n, numbers[0], numbers[n-1], errors.Is(err, lease.ErrEnd))
+	fmt.Println(n, numbers[0], numbers[n-1], errors.Is(err, lease.ErrCounterEnded))
 	// Output:
 	// 200 1 200 <nil>
 	// 50 201 250 true

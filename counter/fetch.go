@@ -89,8 +89,8 @@ func (c *Counter) retryAfter(err error) {
 
 // lastingErrors stay until somebody does something: waiting does not help.
 var lastingErrors = []error{
-	lease.ErrEnd,
-	lease.ErrCounter,
+	lease.ErrCounterEnded,
+	lease.ErrCounterLost,
 	lease.ErrNoCounter,
 	lease.ErrNoSpace,
 	lease.ErrRetired,

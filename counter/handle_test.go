@@ -231,8 +231,8 @@ func TestInTurn(t *testing.T) {
 // for a caller.
 func TestLasting(t *testing.T) {
 	for _, want := range []error{
-		lease.ErrEnd,
-		lease.ErrCounter,
+		lease.ErrCounterEnded,
+		lease.ErrCounterLost,
 		lease.ErrNoCounter,
 		lease.ErrNoSpace,
 		lease.ErrRetired,

@@ -85,9 +85,9 @@ func TestStrictServed(t *testing.T) {
 		for want := range int64(50) { // as select draws
 			require.Gives(t, want+1, "just after it was served")(strict.Next(newServed(t)))
 		}
-		s.set(func(context.Context, int64) (int64, error) { return 0, lease.ErrEnd })
+		s.set(func(context.Context, int64) (int64, error) { return 0, lease.ErrCounterEnded })
 		for range 50 {
-			require.Refuses(t, lease.ErrEnd, "just after it was refused")(strict.Next(newServed(t)))
+			require.Refuses(t, lease.ErrCounterEnded, "just after it was refused")(strict.Next(newServed(t)))
 		}
 	})
 }
@@ -111,7 +111,7 @@ func TestStrictShort(t *testing.T) {
 			all.Go(func() {
 				dst := make([]int64, 2)
 				n, err := strict.Fill(t.Context(), dst)
-				got[i] = outcome{n, fmt.Sprint(dst[:n]), errors.Is(err, lease.ErrEnd)}
+				got[i] = outcome{n, fmt.Sprint(dst[:n]), errors.Is(err, lease.ErrCounterEnded)}
 			})
 			synctest.Wait()
 		}
@@ -120,7 +120,7 @@ func TestStrictShort(t *testing.T) {
 			n := answers[0]
 			answers = answers[1:]
 			if n == 0 {
-				return 0, fmt.Errorf("%w: so it is", lease.ErrEnd)
+				return 0, fmt.Errorf("%w: so it is", lease.ErrCounterEnded)
 			}
 			return n, nil
 		})
@@ -130,7 +130,7 @@ func TestStrictShort(t *testing.T) {
 		require.Equal(t, fmt.Sprint(got), fmt.Sprint(want), "callers get")
 		require.Equal(t, fmt.Sprint(s.calls()), "[2 6 3 1]", "numbers asked for by each call")
 		status := strict.Status()
-		require.That(t, status.Taken == 7 && status.Issued == 7 && errors.Is(status.Err, lease.ErrEnd), "%+v", status)
+		require.That(t, status.Taken == 7 && status.Issued == 7 && errors.Is(status.Err, lease.ErrCounterEnded), "%+v", status)
 		s.set(nil)
 		if n, err := strict.Next(t.Context()); n != 8 || err != nil || strict.Status().Err != nil {
 			t.Errorf("%d, %v, %+v, once there are numbers again", n, err, strict.Status())

@@ -298,7 +298,7 @@ func (c *chain) count() {
 		}
 		c.numbers[n] = true
 	}
-	if errors.Is(err, ErrCounter) && c.depth == 0 && len(c.late) == 0 { // so that the person can know
+	if errors.Is(err, ErrCounterLost) && c.depth == 0 && len(c.late) == 0 { // so that the person can know
 		c.calm = true
 		err := h.SetCounter(context.Background(), "orders", c.top[h.check])
 		c.calm = false

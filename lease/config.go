@@ -38,6 +38,12 @@ type Config struct {
 	NeverUsed bool
 }
 
+// CheckLimits returns what Create would say of the limits, completed by their defaults.
+func (c Config) CheckLimits() error {
+	_, err := c.limits()
+	return err
+}
+
 // defaultReserve is that of a space with more nodes than the slices have together.
 const defaultReserve = 1024
 
@@ -75,7 +81,7 @@ func (l Limits) or(others Limits) Limits {
 	}
 }
 
-// checkMade returns ErrMismatch or ErrSecret unless the space was made as the configuration says. What is
+// checkMade returns ErrMismatch or ErrWrongSecret unless the space was made as the configuration says. What is
 // zero says nothing.
 func (s *Space) checkMade(c Config) error {
 	is := s.Limits()

@@ -9,7 +9,7 @@ import (
 )
 
 // A Counter is one number that only grows, taken in the same way as nodes. A counter may have
-// periods: then each later period begins at Start. Periods says which, such as "day in UTC", and is
+// periods: then each later period begins at Start. Periods says which, such as "day@UTC", and is
 // the Of of each [Period]; the field Period is the Key of the present one.
 //
 // The record of a counter that counts from 1 in each month, of which 41 numbers were taken in May
@@ -17,7 +17,7 @@ import (
 //
 //	{"format":1,
 //		"next":42,                                                    the number that is taken next
-//		"start":1, "step":1, "last":9999, "periods":"month in UTC",   what it is, which never changes
+//		"start":1, "step":1, "last":9999, "periods":"month@UTC",      what it is, which never changes
 //		"period":"2027-05", "begin":1809129600,                       the period of next
 //		"term":"QZ5TW..."}                                            the space's term: see below
 //
@@ -39,7 +39,7 @@ type Counter struct {
 	Start   int64  `json:"start"`             // the first number, of each period if there are any
 	Step    int64  `json:"step"`              // from one number to the next
 	Last    int64  `json:"last"`              // no number is larger
-	Periods string `json:"periods,omitempty"` // what they are, such as "day in UTC"; empty for none
+	Periods string `json:"periods,omitempty"` // what they are, such as "day@UTC"; empty for none
 	Series  string `json:"series,omitempty"`  // stands for what else must stay, such as a secret
 
 	Period string `json:"period,omitempty"` // of Next, such as 2026-11-22; empty before the first

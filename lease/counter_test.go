@@ -70,7 +70,7 @@ func TestCounter(t *testing.T) {
 		{do: create("far", math.MaxInt64-1, 1, 0)},
 		{do: far, want: Run{math.MaxInt64 - 1, 1, 1}},
 		{do: far, want: Run{math.MaxInt64, 1, 1}},
-		{do: far, err: ErrEnd},
+		{do: far, err: ErrCounterEnded},
 		{do: create("all", 0, 1, 0)},
 		{do: func() (Run, error) { return s.TakeNumbers(t.Context(), "all", Period{}, 2) }, want: Run{0, 2, 1}},
 		{do: create("always", 1, 1, 0)},
@@ -89,10 +89,10 @@ func TestCounter(t *testing.T) {
 		{do: set(11), err: ErrInvalid},
 		{do: set(7)},
 		{do: take(day(0), 9), want: Run{7, 2, 2}},
-		{do: take(day(0), 1), err: ErrEnd},
-		{do: take(Period{"day", "zz", now}, 1), err: ErrClock},                      // as it does not begin later
-		{do: take(Period{"day", day(0).Key, now.Add(time.Minute)}, 1), err: ErrEnd}, // which is the same day
-		{do: take(day(1), 1), err: ErrClock},                                        // as it has not begun
+		{do: take(day(0), 1), err: ErrCounterEnded},
+		{do: take(Period{"day", "zz", now}, 1), err: ErrClock},                               // as it does not begin later
+		{do: take(Period{"day", day(0).Key, now.Add(time.Minute)}, 1), err: ErrCounterEnded}, // which is the same day
+		{do: take(day(1), 1), err: ErrClock},                                                 // as it has not begun
 		{do: pass(24 * time.Hour)},
 		{do: serverAt(-24 * time.Hour)},
 		{do: take(day(1), 1), err: ErrClock}, // as this machine's clock may be wrong
@@ -101,9 +101,9 @@ func TestCounter(t *testing.T) {
 		{do: take(day(0), 1), err: ErrClock}, // as it is over
 		{do: take(day(1), 1), want: Run{3, 1, 2}},
 		{do: lose},
-		{do: take(day(1), 1), err: ErrCounter},
+		{do: take(day(1), 1), err: ErrCounterLost},
 		{do: set(1), err: ErrInvalid},
-		{do: take(Period{"day", day(2).Key, now.Add(24*time.Hour + time.Minute)}, 1), err: ErrCounter}, // which may have begun before the loss
+		{do: take(Period{"day", day(2).Key, now.Add(24*time.Hour + time.Minute)}, 1), err: ErrCounterLost}, // which may have begun before the loss
 		{do: set(5)},
 		{do: take(day(1), 1), want: Run{5, 1, 2}},
 		// One that may have begun before the loss:
@@ -112,7 +112,7 @@ func TestCounter(t *testing.T) {
 		{do: pass(24 * time.Hour)},
 		{do: take(day(2), 1), want: Run{1, 1, 2}}, // which begins after the floor
 		{do: create("late", 1, 1, 0)},             // which may have been among what was lost
-		{do: func() (Run, error) { return s.TakeNumbers(t.Context(), "late", Period{}, 1) }, err: ErrCounter},
+		{do: func() (Run, error) { return s.TakeNumbers(t.Context(), "late", Period{}, 1) }, err: ErrCounterLost},
 	} {
 		if run, err := step.do(); run != step.want || !errors.Is(err, step.err) {
 			t.Fatalf("step %d: %+v, %v, want %+v, %v", i, run, err, step.want, step.err)
@@ -161,10 +161,10 @@ func TestCounterBounds(t *testing.T) {
 			run, err = s.TakeNumbers(t.Context(), c.Name, Period{}, 2)
 			require.That(t, run == (Run{math.MaxInt64, 1, 1}) && err == nil, "%+v: then %+v, %v", c.Counter, run, err)
 		}
-		if run, err := s.TakeNumbers(t.Context(), c.Name, Period{}, 1); run != (Run{}) || !errors.Is(err, ErrEnd) {
-			t.Errorf("%+v: one more: %+v, %v, want ErrEnd", c.Counter, run, err)
+		if run, err := s.TakeNumbers(t.Context(), c.Name, Period{}, 1); run != (Run{}) || !errors.Is(err, ErrCounterEnded) {
+			t.Errorf("%+v: one more: %+v, %v, want ErrCounterEnded", c.Counter, run, err)
 		}
-		require.ErrorIs(t, s.SetCounter(t.Context(), c.Name, math.MaxInt64), ErrEnd, "%+v: set at the end", c.Counter)
+		require.ErrorIs(t, s.SetCounter(t.Context(), c.Name, math.MaxInt64), ErrCounterEnded, "%+v: set at the end", c.Counter)
 	}
 }
 
@@ -207,7 +207,7 @@ func TestPeriodBegins(t *testing.T) {
 // of it before.
 func TestNewPeriod(t *testing.T) {
 	for after, want := range map[time.Duration]error{
-		time.Minute - time.Second: ErrCounter,
+		time.Minute - time.Second: ErrCounterLost,
 		time.Minute:               nil,
 	} {
 		now, data := noon, newMemory()
@@ -224,24 +224,24 @@ func TestNewPeriod(t *testing.T) {
 
 // TestMatch: each thing that never changes makes another counter, and the error has both.
 func TestMatch(t *testing.T) {
-	is := Counter{Name: "orders", Start: 1, Step: 2, Last: 9, Periods: "day in UTC", Series: "aa", Next: 5, Period: "2026-11-27"}
-	same := Counter{Start: 1, Step: 2, Last: 9, Periods: "day in UTC", Series: "aa", Next: 7, Term: "x"}
+	is := Counter{Name: "orders", Start: 1, Step: 2, Last: 9, Periods: "day@UTC", Series: "aa", Next: 5, Period: "2026-11-27"}
+	same := Counter{Start: 1, Step: 2, Last: 9, Periods: "day@UTC", Series: "aa", Next: 7, Term: "x"}
 	require.NoError(t, is.Match(same))
 	for text, change := range map[string]func(*Counter){
-		`from 2 by 2 to 9`:            func(c *Counter) { c.Start = 2 },
-		`from 1 by 1 to 9`:            func(c *Counter) { c.Step = 1 },
-		`to 8`:                        func(c *Counter) { c.Last = 8 },
-		`to 9 of series`:              func(c *Counter) { c.Periods = "" },
-		`"month in UTC"`:              func(c *Counter) { c.Periods = "month in UTC" },
-		`of series "ab"`:              func(c *Counter) { c.Series = "ab" },
-		`each "day in UTC" is wanted`: func(c *Counter) { c.Series = "" },
+		`from 2 by 2 to 9`:         func(c *Counter) { c.Start = 2 },
+		`from 1 by 1 to 9`:         func(c *Counter) { c.Step = 1 },
+		`to 8`:                     func(c *Counter) { c.Last = 8 },
+		`to 9 of series`:           func(c *Counter) { c.Periods = "" },
+		`"month@UTC"`:              func(c *Counter) { c.Periods = "month@UTC" },
+		`of series "ab"`:           func(c *Counter) { c.Series = "ab" },
+		`each "day@UTC" is wanted`: func(c *Counter) { c.Series = "" },
 	} {
 		other := same
 		change(&other)
 		err := is.Match(other)
 		require.ErrorIs(t, err, ErrMismatch, "%s", text)
 		require.Contains(t, fmt.Sprint(err), text, "error")
-		require.Contains(t, fmt.Sprint(err), `orders: it is from 1 by 2 to 9 in each "day in UTC" of series "aa"`, "error")
+		require.Contains(t, fmt.Sprint(err), `orders: it is from 1 by 2 to 9 in each "day@UTC" of series "aa"`, "error")
 	}
 }
 
@@ -348,7 +348,7 @@ func TestCounterFails(t *testing.T) {
 			always bool // or only for calls that change a counter
 		}{
 			"no read":          {"", isRead, errAway, true},
-			"no swap":          {"", isSwap, ErrUnknown, false},
+			"no swap":          {"", isSwap, ErrOutcomeUnknown, false},
 			"not JSON":         {"{", nil, ErrCorrupt, true},
 			"no number":        {`{"format":1,"step":1,"next":"9"}`, nil, ErrCorrupt, true},
 			"a step of 0":      {`{"format":1,"next":9,"start":1,"last":99}`, nil, ErrCorrupt, true},

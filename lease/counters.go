@@ -48,10 +48,10 @@ func (s *Space) CreateCounter(ctx context.Context, c Counter) error {
 }
 
 // TakeNumbers takes up to n numbers of a counter, for ever: fewer where fewer are left, and at
-// least one. It returns ErrNoCounter, ErrMismatch where the counter has other periods, ErrEnd where
-// no number is left, ErrCounter where the counter must be set first, as after a loss of data, and
+// least one. It returns ErrNoCounter, ErrMismatch where the counter has other periods, ErrCounterEnded where
+// no number is left, ErrCounterLost where the counter must be set first, as after a loss of data, and
 // ErrClock where the period has not begun, or is over because another clock has begun a later one.
-// After ErrUnknown the numbers may have been taken.
+// After ErrOutcomeUnknown the numbers may have been taken.
 func (s *Space) TakeNumbers(ctx context.Context, name string, period Period, n int64) (run Run, err error) {
 	if n < 1 {
 		return run, fmt.Errorf("%w: %d numbers: want 1 or more", ErrInvalid, n)
@@ -82,7 +82,7 @@ func (s *Space) TakeNumbers(ctx context.Context, name string, period Period, n i
 func (s *Space) checkNumbers(c *Counter) error {
 	switch {
 	case c.Ended():
-		return fmt.Errorf("%w: %s of %s ends at %d", ErrEnd, c.Name, s, c.Last)
+		return fmt.Errorf("%w: %s of %s ends at %d", ErrCounterEnded, c.Name, s, c.Last)
 	case c.Lost:
 		known := "no number is"
 		if c.Next > c.Start {
@@ -90,7 +90,7 @@ func (s *Space) checkNumbers(c *Counter) error {
 		}
 		return fmt.Errorf("%w: %s of %s, after a loss of data: %s known to be taken: "+
 			"set the counter beyond all that were",
-			ErrCounter, c.Name, s, known)
+			ErrCounterLost, c.Name, s, known)
 	}
 	return nil
 }
@@ -115,9 +115,9 @@ func (s *Space) SetCounter(ctx context.Context, name string, next int64) error {
 		case seen.term() != before.term():
 			return fmt.Errorf("%w: %s of %s: data were found to be lost just now: "+
 				"set it once more, beyond all numbers that were taken",
-				ErrCounter, name, s)
+				ErrCounterLost, name, s)
 		case c.Ended(): // there is nothing to set, even after a loss
-			return fmt.Errorf("%w: %s of %s ends at %d", ErrEnd, name, s, c.Last)
+			return fmt.Errorf("%w: %s of %s ends at %d", ErrCounterEnded, name, s, c.Last)
 		case c.Periods != "" && c.Period == "" && seen.meta.Floor == 0:
 			return fmt.Errorf("%w: set counter %s: no period has begun, and each begins at %d: take a number before",
 				ErrInvalid, name, c.Start)

@@ -25,11 +25,11 @@ func TestLargest(t *testing.T) {
 	met := largestMeta
 	met.Abandoned = slices.Repeat([]string{met.UID}, 1000)
 	metMeta, metErr := met.encode()
-	young, youngErr := Counter{Step: 1, Periods: "day in UTC"}.encode(nil)
+	young, youngErr := Counter{Step: 1, Periods: "day@UTC"}.encode(nil)
 	old, oldErr := Counter{
 		Next:    math.MaxInt64,
 		Step:    1,
-		Periods: "day in UTC",
+		Periods: "day@UTC",
 		Period:  strings.Repeat("p", longestKey),
 		Begin:   1799971200,
 		Term:    largestMeta.Term,

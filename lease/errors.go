@@ -25,7 +25,7 @@ var (
 	ErrClock = errors.New("lease: clock is wrong")
 
 	// Take again: the first take, if it happened, is wasted.
-	ErrUnknown = errors.New("lease: outcome of a change is unknown")
+	ErrOutcomeUnknown = errors.New("lease: outcome of a change is unknown")
 
 	// Nothing was taken: see to the store, and try again.
 	ErrStore = errors.New("lease: the store does not answer")
@@ -34,7 +34,7 @@ var (
 	ErrUnsafe = errors.New("lease: settings of the store are not safe")
 
 	// Use the secret of this space, or make another space.
-	ErrSecret = errors.New("lease: space of another secret")
+	ErrWrongSecret = errors.New("lease: space of another secret")
 
 	// Create the space.
 	ErrNoSpace = errors.New("lease: no such space")
@@ -58,13 +58,13 @@ var (
 	ErrNoCounter = errors.New("lease: no such counter")
 
 	// Set it to a number that is beyond all that were taken.
-	ErrCounter = errors.New("lease: where the counter goes on is not known")
+	ErrCounterLost = errors.New("lease: where the counter goes on is not known")
 
 	// Take what the counter or space was made as, or another name.
 	ErrMismatch = errors.New("lease: it was made as another one")
 
 	// Make another counter, or wait for the next period.
-	ErrEnd = errors.New("lease: the counter has no number left")
+	ErrCounterEnded = errors.New("lease: the counter has no number left")
 
 	// Try again: they get on. Engines return it too.
 	errBusy = backoff.ErrBusy
@@ -100,11 +100,11 @@ func (s *Space) storeError(call string, err error) error {
 	return fmt.Errorf("%w: %s: %s: %w", ErrStore, call, s, err)
 }
 
-// swapError wraps the error of a swap: with ErrUnknown, unless the engine says by ErrStore that
+// swapError wraps the error of a swap: with ErrOutcomeUnknown, unless the engine says by ErrStore that
 // nothing was changed.
 func (s *Space) swapError(err error) error {
 	if errors.Is(err, ErrStore) {
 		return s.storeError("swap", err)
 	}
-	return fmt.Errorf("%w: swap: %s: %w", ErrUnknown, s, err)
+	return fmt.Errorf("%w: swap: %s: %w", ErrOutcomeUnknown, s, err)
 }

@@ -203,7 +203,7 @@ func (p *process) count() {
 		case errors.Is(err, ErrNoCounter):
 			err = p.space.CreateCounter(ctx, Counter{Name: counter, Periods: period.Of})
 			w.note("(%d creates %s: %v)", p.name, counter, err)
-		case errors.Is(err, ErrCounter):
+		case errors.Is(err, ErrCounterLost):
 			next := w.top["s/c/"+counter]
 			p.sure = true // next is beyond all that was taken until SetCounter has read the counter
 			err = p.space.SetCounter(ctx, counter, next)

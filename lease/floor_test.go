@@ -69,10 +69,10 @@ func TestFloorFails(t *testing.T) {
 		err   error // beside errAway
 	}{
 		"the read of a report":      {report, isRead, errAway},
-		"the swap of a report":      {report, putsMeta, ErrUnknown},
+		"the swap of a report":      {report, putsMeta, ErrOutcomeUnknown},
 		"the first read of a take":  {take, isRead, errAway},
 		"the second read of a take": {take, second(isRead), errAway},
-		"the swap of a take":        {take, putsMeta, ErrUnknown},
+		"the swap of a take":        {take, putsMeta, ErrOutcomeUnknown},
 	} {
 		data, lost := newMemory(), false
 		create(t, conn{memory: data}, Limits{Nodes: 1024}, atNoon)
@@ -159,7 +159,7 @@ func TestStoppedCreate(t *testing.T) {
 	for _, neverUsed := range []bool{false, true} {
 		data := newMemory()
 		config := Config{Name: "s", Limits: Limits{Nodes: 1024, Reserve: 3}, NeverUsed: neverUsed, Clock: atNoon}
-		require.Refuses(t, ErrUnknown, "create")(Create(t.Context(), failing(data, second(isSwap)), config))
+		require.Refuses(t, ErrOutcomeUnknown, "create")(Create(t.Context(), failing(data, second(isSwap)), config))
 		s := open(t, conn{memory: data}, atNoon)
 		require.Refuses(t, ErrLoss, "take")(takeWindow(t.Context(), s, s.Limits().WindowOf(noon), 1))
 		m := data.metaOf("s")

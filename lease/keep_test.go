@@ -610,7 +610,7 @@ func TestKeepOptions(t *testing.T) {
 		err    error
 	}{
 		"no secret":           {[8]byte{}, randflake.Secret{}, quiet, randflake.ErrInvalidSecret},
-		"another secret":      {[8]byte{1}, secret, quiet, ErrSecret},
+		"another secret":      {[8]byte{1}, secret, quiet, ErrWrongSecret},
 		"no nodes":            {[8]byte{}, secret, WithNodes(0), ErrInvalid},
 		"too many nodes":      {[8]byte{}, secret, WithNodes(1<<17 + 1), ErrInvalid},
 		"no logger":           {[8]byte{}, secret, WithLogger(nil), ErrInvalid},

@@ -153,7 +153,7 @@ func TestLossFound(t *testing.T) {
 			w.now = noon
 			w.report(w.b)
 		}},
-		"the swap reaches another incarnation": {want: ErrUnknown, story: func(w *trial) {
+		"the swap reaches another incarnation": {want: ErrOutcomeUnknown, story: func(w *trial) {
 			w.beforeCall = once(isSwap, func() { w.data.incarnation = "second" })
 		}},
 		"another incarnation, which nobody has seen before it is trusted": {blind: true, story: func(w *trial) {
@@ -177,13 +177,13 @@ func TestLossFound(t *testing.T) {
 			require.ErrorIs(w, w.tryTake(), ErrLoss, "after the older copy")
 			w.data.incarnation = "third"
 		}},
-		"the swap reaches older data, and brings them to the same position": {want: ErrUnknown, story: func(w *trial) {
+		"the swap reaches older data, and brings them to the same position": {want: ErrOutcomeUnknown, story: func(w *trial) {
 			w.take(w.a, 0, 1)
 			old := w.data.snapshot()
 			w.must(w.a.CreateCounter(w.Context(), Counter{Name: "c"}))
 			w.beforeCall = once(isSwap, func() { w.data.restore(old) })
 		}},
-		"the swap reaches another copy": {want: ErrUnknown, story: func(w *trial) {
+		"the swap reaches another copy": {want: ErrOutcomeUnknown, story: func(w *trial) {
 			w.beforeCall = once(isSwap, func() { w.data.lineage = "second" })
 		}},
 		"noted before the answer to an earlier take, and then forgotten": {blind: true, losses: 2, story: func(w *trial) {
@@ -351,8 +351,8 @@ func TestCounterLoss(t *testing.T) {
 			w.data.restore(old)
 			for _, s := range []*Space{w.a, w.b} {
 				run, err := s.TakeNumbers(t.Context(), "c", day(c.lost), 1)
-				require.That(t, run == (Run{}) && errors.Is(err, ErrCounter) && strings.Contains(err.Error(), ": 4 is the highest number"),
-					"%v, %v, want ErrCounter, and the highest number that is left", run, err)
+				require.That(t, run == (Run{}) && errors.Is(err, ErrCounterLost) && strings.Contains(err.Error(), ": 4 is the highest number"),
+					"%v, %v, want ErrCounterLost, and the highest number that is left", run, err)
 			}
 			found, err := w.b.Counter(t.Context(), "c")
 			require.That(t, err == nil && found.Lost && found.Next == 5, "%+v, %v", found, err)
@@ -379,12 +379,12 @@ func TestCounterSetDuringLoss(t *testing.T) {
 	w := newTrial(t, false)
 	w.count(w.a, "", 5)
 	w.beforeCall = once(isSwap, func() { w.report(w.b) })
-	require.ErrorIs(t, w.a.SetCounter(t.Context(), "c", 7), ErrCounter, "SetCounter")
+	require.ErrorIs(t, w.a.SetCounter(t.Context(), "c", 7), ErrCounterLost, "SetCounter")
 	c, err := w.a.Counter(t.Context(), "c")
 	require.That(t, err == nil && c.Next == 5 && c.Lost, "%+v, %v", c, err)
 	w.must(w.a.CreateCounter(t.Context(), Counter{Name: "new"}))
 	_, err = w.a.TakeNumbers(t.Context(), "new", Period{}, 1)
-	require.ErrorIs(t, err, ErrCounter, "a counter that may have been lost")
+	require.ErrorIs(t, err, ErrCounterLost, "a counter that may have been lost")
 	require.Contains(t, fmt.Sprint(err), ": no number is known", "a counter that may have been lost")
 }
 

@@ -109,7 +109,7 @@ func (mv *move) finish(ctx context.Context, oldMeta, newMeta *meta) error {
 		return err
 	}
 	if seen.meta == nil || seen.meta.UID != newMeta.UID {
-		return fmt.Errorf("%w: %s: its data was lost meanwhile", ErrUnknown, mv.to)
+		return fmt.Errorf("%w: %s: its data was lost meanwhile", ErrOutcomeUnknown, mv.to)
 	}
 	mv.to.startFrom(seen.meta)
 	return nil
@@ -152,7 +152,7 @@ func (mv *move) makeNew(ctx context.Context, retired *snapshot, announced *meta)
 		mv.to.startFrom(seen.meta)
 		return nil
 	case !seen.announces(announced.UID):
-		return fmt.Errorf("%w: %s: data was lost meanwhile, or another move has begun: try again", ErrUnknown, mv.to)
+		return fmt.Errorf("%w: %s: data was lost meanwhile, or another move has begun: try again", ErrOutcomeUnknown, mv.to)
 	}
 	return mv.copyTo(ctx, seen, retired)
 }

@@ -425,7 +425,7 @@ func TestMoveCounters(t *testing.T) {
 	was.Term = is.Term
 	require.That(t, is == was && err == nil, "%+v, %v, want %+v", is, err, was)
 	require.Gives(t, (Run{10, 1, 1}), "TakeNumbers")(s.TakeNumbers(t.Context(), "c", shift, 1))
-	require.Refuses(t, ErrCounter, "TakeNumbers")(s.TakeNumbers(t.Context(), "a", Period{}, 1))
+	require.Refuses(t, ErrCounterLost, "TakeNumbers")(s.TakeNumbers(t.Context(), "a", Period{}, 1))
 	w.must(s.SetCounter(t.Context(), "a", 100))
 	for name, want := range map[string]int64{"a": 100, "b": 50} {
 		run, err := s.TakeNumbers(t.Context(), name, Period{}, 1)
@@ -494,8 +494,8 @@ func TestMoveStalled(t *testing.T) {
 			w.to.restore(lost)
 		}))
 		s, err := w.moveTo(conn{memory: w.to}, old)
-		require.That(t, errors.Is(err, ErrUnknown) && reflect.DeepEqual(w.to.snapshot(), lost),
-			"%v, %v and %q in the store, want ErrUnknown and no space", s, err, w.to.data)
+		require.That(t, errors.Is(err, ErrOutcomeUnknown) && reflect.DeepEqual(w.to.snapshot(), lost),
+			"%v, %v and %q in the store, want ErrOutcomeUnknown and no space", s, err, w.to.data)
 	}
 }
 
@@ -546,8 +546,8 @@ func TestMoveVanished(t *testing.T) {
 	}, func() { w.to.restore(empty) }))
 	opened = true
 	s, err := w.moveTo(conn{memory: w.to}, old)
-	require.That(t, errors.Is(err, ErrUnknown) && len(w.to.data) == 0,
-		"%v, %v and %q in the store, want ErrUnknown and nothing", s, err, w.to.data)
+	require.That(t, errors.Is(err, ErrOutcomeUnknown) && len(w.to.data) == 0,
+		"%v, %v and %q in the store, want ErrOutcomeUnknown and nothing", s, err, w.to.data)
 }
 
 // TestMoveAddress: a program whose store's name leads to the new space, such as after a change in DNS, goes on
@@ -726,7 +726,7 @@ func TestMoveLoss(t *testing.T) {
 			w.from.restore(backup)
 		}))
 		s, err := w.moveTo(conn{memory: w.to}, old)
-		require.ErrorIs(t, err, ErrUnknown, "%v", s)
+		require.ErrorIs(t, err, ErrOutcomeUnknown, "%v", s)
 		if lineage == "old" {
 			continue // and the next one can't know
 		}
@@ -748,8 +748,8 @@ func TestMoveOvertaken(t *testing.T) {
 		require.Done(t)(Move(t.Context(), w.open(conn{memory: w.from}), conn{memory: w.to}, config))
 	}))
 	_, err := w.moveTo(conn{memory: w.to}, old)
-	require.That(t, errors.Is(err, ErrUnknown) && strings.Contains(err.Error(), "another move of it has begun"),
-		"%v, want ErrUnknown and that another move has begun", err)
+	require.That(t, errors.Is(err, ErrOutcomeUnknown) && strings.Contains(err.Error(), "another move of it has begun"),
+		"%v, want ErrOutcomeUnknown and that another move has begun", err)
 }
 
 // TestMoveOpens: with a reserve leases begin as after a loss of data, and without one at the floor.

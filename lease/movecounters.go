@@ -16,7 +16,7 @@ func (mv *move) announceCounters(ctx context.Context, uid string) error {
 	}
 	if !seen.announces(uid) {
 		if seen.meta == nil { // the old space must not be retired for one that is never made
-			return fmt.Errorf("%w: %s: data was lost meanwhile, or another move has begun: try again", ErrUnknown, mv.to)
+			return fmt.Errorf("%w: %s: data was lost meanwhile, or another move has begun: try again", ErrOutcomeUnknown, mv.to)
 		}
 		return nil // the space was made, or the third step says what came in its place
 	}
@@ -56,7 +56,7 @@ func (mv *move) copyCounter(ctx context.Context, name string, waiting []byte, se
 			return nil
 		}
 		if !bytes.Equal(there.rawMeta, seen.rawMeta) {
-			return fmt.Errorf("%w: %s: another move has begun: try again", ErrUnknown, mv.to)
+			return fmt.Errorf("%w: %s: another move has begun: try again", ErrOutcomeUnknown, mv.to)
 		}
 		value, err := mv.retiredCounter(ctx, name, seen.announced.UID)
 		if err != nil {
@@ -85,10 +85,10 @@ func (mv *move) retiredCounter(ctx context.Context, name, uid string) ([]byte, e
 		return nil, err
 	}
 	if loss := seen.loss(); loss != "" {
-		return nil, fmt.Errorf("%w: %s: data was lost meanwhile: %s: try again", ErrUnknown, mv.from, loss)
+		return nil, fmt.Errorf("%w: %s: data was lost meanwhile: %s: try again", ErrOutcomeUnknown, mv.from, loss)
 	}
 	if seen.meta.Successor != uid {
-		return nil, fmt.Errorf("%w: %s: another move of it has begun: try again", ErrUnknown, mv.from)
+		return nil, fmt.Errorf("%w: %s: another move of it has begun: try again", ErrOutcomeUnknown, mv.from)
 	}
 	c, err := decodeCounter(name, seen.value, seen.meta.Term)
 	if err != nil {

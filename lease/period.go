@@ -9,7 +9,7 @@ import (
 // A Period is a part of time in which the numbers of a counter begin at its start. The zero Period
 // is all of time, for a counter without periods.
 type Period struct {
-	Of    string    // what the counter's periods are, such as "day in UTC"
+	Of    string    // what the counter's periods are, such as "day@UTC"
 	Key   string    // the name of this one, such as 2026-11-22: at most 40 bytes
 	Begin time.Time // orders the periods; no number is taken more than MaxSkew before its period begins
 }

@@ -32,7 +32,7 @@ type Space struct {
 const openTimeout = 10 * time.Second
 
 // Open returns a handle on a space of an engine. It returns ErrNoSpace if there is none, and ErrMismatch
-// or ErrSecret if the space was made as another one than config says. It takes ten seconds at most.
+// or ErrWrongSecret if the space was made as another one than config says. It takes ten seconds at most.
 func Open(ctx context.Context, engine Engine, config Config) (*Space, error) {
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
@@ -171,14 +171,14 @@ func newSpace(engine Engine, config Config) (*Space, error) {
 	return s, nil
 }
 
-// CheckSecret returns ErrSecret if the space is for IDs of another secret than that of the check
+// CheckSecret returns ErrWrongSecret if the space is for IDs of another secret than that of the check
 // value.
 func (s *Space) CheckSecret(check [8]byte) error {
 	m := s.knownMeta()
 	own := hex.EncodeToString(check[:])
 	if m.Check != "" && m.Check != own {
 		return fmt.Errorf("%w: %s: its check value is %s, that of the secret is %s: "+
-			"is it the secret of another environment?", ErrSecret, s, m.Check, own)
+			"is it the secret of another environment?", ErrWrongSecret, s, m.Check, own)
 	}
 	return nil
 }

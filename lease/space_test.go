@@ -296,7 +296,7 @@ func TestCreate(t *testing.T) {
 		"there is one":                  {conn{memory: taken}, "s", ErrExists},
 		"no connection to prepare":      {unprepared{conn{memory: newMemory()}}, "s", errAway},
 		"no connection to read":         {failing(newMemory(), isRead), "s", errAway},
-		"no connection to swap":         {failing(newMemory(), isSwap), "s", ErrUnknown},
+		"no connection to swap":         {failing(newMemory(), isSwap), "s", ErrOutcomeUnknown},
 		"a server's clock that is off":  {conn{memory: wrong}, "s", ErrClock},
 		"a server's clock that is late": {conn{memory: slow}, "s", ErrClock},
 		"another process is faster":     {before(raced, isSwap, func() { create(t, conn{memory: raced}, Limits{}, atNoon) }), "s", ErrExists},
@@ -321,7 +321,7 @@ func TestOutcome(t *testing.T) {
 		what  string
 		fails func(call) bool
 		with  error
-		want  error // ErrUnknown, ErrStore, or another one alone
+		want  error // ErrOutcomeUnknown, ErrStore, or another one alone
 	}{
 		{"a read", isRead, errAway, ErrStore},
 		{"a read that was not sent", isRead, unsent, ErrStore},
@@ -331,8 +331,8 @@ func TestOutcome(t *testing.T) {
 		{"data that is damaged", isRead, ErrCorrupt, ErrCorrupt},
 		{"a setting", isRead, ErrUnsafe, ErrUnsafe},
 		{"an engine that is closed", isRead, fs.ErrClosed, fs.ErrClosed},
-		{"a swap", isSwap, errAway, ErrUnknown},
-		{"a swap that waits", isSwap, context.DeadlineExceeded, ErrUnknown},
+		{"a swap", isSwap, errAway, ErrOutcomeUnknown},
+		{"a swap that waits", isSwap, context.DeadlineExceeded, ErrOutcomeUnknown},
 		{"a swap that was not sent", isSwap, unsent, ErrStore},
 	} {
 		data, broken := newMemory(), false
@@ -346,7 +346,7 @@ func TestOutcome(t *testing.T) {
 		broken = true
 		_, err := takeWindow(t.Context(), s, s.Limits().WindowOf(noon), 1)
 		require.That(t, errors.Is(err, tt.want) && errors.Is(err, tt.with), "%s: %v, want %v", tt.what, err, tt.want)
-		for _, other := range []error{ErrUnknown, ErrStore} {
+		for _, other := range []error{ErrOutcomeUnknown, ErrStore} {
 			if other != tt.want && errors.Is(err, other) {
 				t.Errorf("%s: %v, want no %v", tt.what, err, other)
 			}
@@ -364,8 +364,8 @@ func TestOutcome(t *testing.T) {
 		}
 		return data.do(c), nil
 	}}, atNoon)
-	if _, err := takeWindow(t.Context(), s, s.Limits().WindowOf(noon), 1); !errors.Is(err, ErrUnknown) || !errors.Is(err, errAway) {
-		t.Errorf("a swap that shows a loss, which can't be noted: %v, want ErrUnknown", err)
+	if _, err := takeWindow(t.Context(), s, s.Limits().WindowOf(noon), 1); !errors.Is(err, ErrOutcomeUnknown) || !errors.Is(err, errAway) {
+		t.Errorf("a swap that shows a loss, which can't be noted: %v, want ErrOutcomeUnknown", err)
 	}
 }
 
@@ -428,8 +428,8 @@ func TestOpen(t *testing.T) {
 		entry, old, new string
 		open, use       error
 	}{
-		{"s/meta", `"window":60`, `"window":10`, nil, ErrNoSpace},       // made anew, with other limits
-		{"s/meta", `"check":"01`, `"check":"02`, ErrSecret, ErrNoSpace}, // and for another secret
+		{"s/meta", `"window":60`, `"window":10`, nil, ErrNoSpace},            // made anew, with other limits
+		{"s/meta", `"check":"01`, `"check":"02`, ErrWrongSecret, ErrNoSpace}, // and for another secret
 		{"s/meta", `"nodes":1024`, `"first":1024,"nodes":1024`, nil, ErrNoSpace},
 		{"s/meta", `"nodes":1024`, `"first":131071,"nodes":1024`, ErrCorrupt, ErrCorrupt},
 		{"s/meta", `"window":60`, `"window":60.5`, ErrCorrupt, ErrCorrupt},
@@ -478,7 +478,7 @@ func TestOpen(t *testing.T) {
 func TestCheckSecret(t *testing.T) {
 	for check, errs := range map[[8]byte][2]error{
 		{}:  {nil, nil}, // a space for any IDs
-		{1}: {nil, ErrSecret},
+		{1}: {nil, ErrWrongSecret},
 	} {
 		s := createAs(t, conn{memory: newMemory()}, Config{Check: check, Clock: atNoon, NeverUsed: true})
 		for i, want := range errs {

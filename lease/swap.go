@@ -79,7 +79,7 @@ func (s *Space) putMeta(ctx context.Context, seen *snapshot, m *meta, leases []b
 		return false, nil
 	}
 	if err := after.doubtError(m.Trust); err != nil {
-		return false, fmt.Errorf("%w: %s: %w", ErrUnknown, s, err)
+		return false, fmt.Errorf("%w: %s: %w", ErrOutcomeUnknown, s, err)
 	}
 	s.learn(after)
 	return true, nil

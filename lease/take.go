@@ -18,7 +18,7 @@ const maxWindows = maxAhead + 1
 // never given back. It returns the leases in the order of their windows. Windows that can't be
 // leased are left out, and the error is then that of the first of them: a WaitError of ErrFull,
 // ErrLoss or ErrAhead where waiting helps. So both leases and an error may be returned. After
-// ErrUnknown the nodes may have been taken, and are lost: take again.
+// ErrOutcomeUnknown the nodes may have been taken, and are lost: take again.
 func (s *Space) Take(ctx context.Context, first, last int64, n uint32) ([]randflake.Lease, error) {
 	var granted []randflake.Lease
 	var missing error

@@ -37,12 +37,12 @@ func TestDoubt(t *testing.T) {
 			w.data.doubt = ""
 			w.beforeCall = once(isSwap, func() { w.data.doubt = "it may forget that" })
 			return w.tryTake()
-		}, ErrUnknown},
+		}, ErrOutcomeUnknown},
 		"it comes while a loss is noted": {func(w *trial) error {
 			w.data.doubt = ""
 			w.beforeCall = once(second(putsMeta), func() { w.data.doubt = "it may forget that" })
 			return w.a.ReportLoss(w.Context(), "by hand")
-		}, ErrUnknown},
+		}, ErrOutcomeUnknown},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newTrial(t, false)

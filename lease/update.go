@@ -48,19 +48,19 @@ func (s *Space) update(ctx context.Context, r record, decide func(*snapshot) ([]
 	}
 }
 
-// finishUpdate ends an update whose swap took effect. It returns ErrUnknown if that was on another or
+// finishUpdate ends an update whose swap took effect. It returns ErrOutcomeUnknown if that was on another or
 // an older copy of the data, or in doubt.
 func (s *Space) finishUpdate(ctx context.Context, after *snapshot) error {
 	loss := after.loss()
 	if loss == "" {
 		if err := after.doubtError(after.meta.Trust); err != nil {
-			return fmt.Errorf("%w: %s: %w", ErrUnknown, s, err)
+			return fmt.Errorf("%w: %s: %w", ErrOutcomeUnknown, s, err)
 		}
 		s.learn(after)
 		return nil
 	}
 	if err := s.noteLoss(ctx, after, loss); err != nil {
-		return fmt.Errorf("%w: %w", ErrUnknown, err)
+		return fmt.Errorf("%w: %w", ErrOutcomeUnknown, err)
 	}
-	return fmt.Errorf("%w: data was lost meanwhile: %s", ErrUnknown, loss)
+	return fmt.Errorf("%w: data was lost meanwhile: %s", ErrOutcomeUnknown, loss)
 }

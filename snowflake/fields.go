@@ -113,7 +113,7 @@ func (l *Layout) last(t time.Time) (ID, error) {
 // no unit begins in it, the error wraps randflake.ErrInvalidID.
 //
 // The time in an ID is the start of its unit. To include all IDs of the unit in which a bound lies,
-// first round the bound down to a multiple of the layout's Unit since its Epoch. For the presets,
+// first round the bound down to a multiple of the layout's unit since its Epoch. For the presets,
 // whole seconds are enough.
 func (l *Layout) Range(from, to time.Time) (first, last ID, err error) {
 	first, err = l.first(from)

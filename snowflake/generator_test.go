@@ -113,18 +113,12 @@ func (b *bench) want(n int, ms int64) Fields {
 		} else {
 			id, err = b.Generate()
 		}
-		if err != nil {
-			b.Fatal(err)
-		}
-		if b.made[id] {
-			b.Errorf("ID %d was made twice", id)
-		}
+		require.NoError(b, err)
+		require.That(b, !b.made[id], "ID %d was made twice", id)
 		b.made[id] = true
 		b.last = id
 		p, err = b.layout.Inspect(id)
-		if err != nil {
-			b.Fatal(err)
-		}
+		require.NoError(b, err)
 		require.Equal(b, p.Time.UnixMilli()-testStart*1000-1000, ms, "milliseconds of the ID")
 	}
 	return p
@@ -135,6 +129,23 @@ func (b *bench) refuses(want error) {
 	b.Helper()
 	require.ErrorIs(b, b.ready(), want, "Ready")
 	require.Refuses(b, want, "Generate")(b.Generate())
+}
+
+// closes checks what Close returns.
+func (b *bench) closes(lastUsed int64, want error) {
+	b.Helper()
+	last, err := b.Close()
+	require.That(b, last.Unix() == lastUsed && last.Nanosecond() == 0 && err == want,
+		"Close = %s, %v, want second %d, error %v", last, err, lastUsed, want)
+}
+
+// isSpread checks that 4,000 IDs are spread over 16 shards, whose IDs are counted.
+func isSpread(t *testing.T, l *Layout, shards map[ID]int) {
+	t.Helper()
+	for shard := range ID(16) {
+		n := shards[shard]
+		require.That(t, 150 <= n && n <= 350, "%s: %d of 4,000 IDs are in shard %d", l, n, shard)
+	}
 }
 
 // Fill makes as many IDs as are left in the unit, in the order of their sequence.
@@ -156,8 +167,9 @@ func TestFill(t *testing.T) {
 // Two leases of three seconds, for each way in which epoch and seconds can lie: each has the units
 // that begin in it, and between them there is no gap. lastUsed covers every unit.
 func TestUnitsBeginInTheLease(t *testing.T) {
-	for _, unit := range []time.Duration{time.Millisecond, 7 * time.Millisecond, 10 * time.Millisecond, time.Second, 1300 * time.Millisecond} {
-		for _, offset := range []time.Duration{0, time.Millisecond, 7 * time.Millisecond, 999 * time.Millisecond} {
+	const ms = time.Millisecond
+	for _, unit := range []time.Duration{ms, 7 * ms, 10 * ms, time.Second, 1300 * ms} {
+		for _, offset := range []time.Duration{0, ms, 7 * ms, 999 * ms} {
 			t.Run(fmt.Sprintf("unit %v + %v", unit, offset), func(t *testing.T) {
 				l := mustParse(t, "offset: time 31, worker 2, sequence 3", unit, epoch2025.Add(offset))
 				leases := map[uint64]randflake.Lease{1: testLease(1, 0, 3), 2: testLease(2, 3, 3)}
@@ -182,10 +194,7 @@ func TestUnitsBeginInTheLease(t *testing.T) {
 					}
 					b.step(1)
 				}
-				lastUsed, err := b.Close()
-				if want := last.Truncate(time.Second); !lastUsed.Equal(want) || err != nil {
-					t.Errorf("last used %s, %v, want %s", lastUsed, err, want)
-				}
+				b.closes(last.Unix(), nil)
 			})
 		}
 	}
@@ -206,12 +215,8 @@ func TestEndOfLife(t *testing.T) {
 	b.refuses(errExhausted)
 	b.step(1)
 	b.refuses(errEndOfLife)
-	if _, err := b.Generate(); !strings.Contains(err.Error(), l.Name()) {
-		t.Errorf("%v, want the layout's name in it", err)
-	}
-	if last, err := b.Close(); !last.Equal(end.Add(-time.Millisecond).Truncate(time.Second)) || err != nil {
-		t.Errorf("Close = %s, %v", last, err)
-	}
+	require.Says(t, l.Name(), "Generate after the end")(b.Generate())
+	b.closes(end.Add(-time.Millisecond).Unix(), nil)
 }
 
 // The clock says anything, and IDs are of its unit, of the newest one that was used, or refused.
@@ -273,9 +278,7 @@ func TestLeasesAndClock(t *testing.T) {
 			}
 			require.Must(t, !t.Failed(), "%s, step %d", policy, i)
 		}
-		if last, err := b.Close(); last.Unix() != testStart+newest/1000 || err != nil {
-			t.Errorf("%s: Close = %v, %v", policy, last, err)
-		}
+		b.closes(testStart+newest/1000, nil)
 		require.Equal(t, b.leases.Made.Load(), uint64(len(b.made)), "%s: counted", policy)
 	}
 }
@@ -410,11 +413,7 @@ func TestShards(t *testing.T) {
 			}
 			shards[id>>below%16]++
 		}
-		for shard := range ID(16) {
-			if n := shards[shard]; n < 150 || n > 350 {
-				t.Errorf("%s: %d of 4,000 IDs are in shard %d", l, n, shard)
-			}
-		}
+		isSpread(t, l, shards)
 	}
 }
 
@@ -431,11 +430,7 @@ func TestRandomStart(t *testing.T) {
 		shards[id%16]++
 		b.last = id
 	}
-	for shard := range ID(16) {
-		if n := shards[shard]; n < 150 || n > 350 {
-			t.Errorf("%d of 4,000 IDs are in shard %d", n, shard)
-		}
-	}
+	isSpread(t, l, shards)
 	ids := make([]ID, 4097)
 	for range 100 {
 		b.step(1)
@@ -459,10 +454,8 @@ func TestLastUsedIsFromBeforeTheStepBack(t *testing.T) {
 	b.step(301)
 	b.want(1, -700)
 	b.step(-100)
-	b.want(1, -800) // which is back from an earlier unit than the newest
-	if last, err := b.Close(); !last.Equal(time.Unix(testStart+1, 0)) || err != nil {
-		t.Errorf("Close = %s, %v, want the second before the step", last, err)
-	}
+	b.want(1, -800)            // which is back from an earlier unit than the newest
+	b.closes(testStart+1, nil) // of before the step
 }
 
 func TestNewRefuses(t *testing.T) {
@@ -471,6 +464,7 @@ func TestNewRefuses(t *testing.T) {
 	pairs := mustParse(t, "pairs: time 30, worker 7, sequence 3", 2*time.Second, epoch2025)
 	span := func(start, end time.Time) randflake.Lease { return randflake.Lease{Start: start, End: end} }
 	whole, end := testLease(1, 0, 60), small.Expires().Truncate(time.Second)
+	two := randflake.Lease{FirstNode: 1, LastNode: 2, Start: whole.Start, End: whole.End}
 	for _, tt := range []struct {
 		layout *Layout
 		lease  randflake.Lease
@@ -486,7 +480,7 @@ func TestNewRefuses(t *testing.T) {
 		{small, span(whole.Start, time.Unix(-1<<61, 0)), RunAhead(0), errInvalidLease, "want one after"},
 		{small, span(end.Add(time.Second), end.Add(time.Minute)), RunAhead(0), errEndOfLife, "ends at"},
 		{pairs, span(pairs.Expires(), pairs.Expires().Add(time.Minute)), RunAhead(0), errEndOfLife, "ends at"},
-		{small, randflake.Lease{FirstNode: 1, LastNode: 2, Start: whole.Start, End: whole.End}, RunAhead(0), errInvalidLease, "nodes 1 to 2"},
+		{small, two, RunAhead(0), errInvalidLease, "nodes 1 to 2"},
 		{small, testLease(128, 0, 60), RunAhead(0), errInvalidLease, "worker 128: want at most 127"},
 		{small, testLease(1, 0, 0), RunAhead(0), errInvalidLease, "want one after"},
 		{small, testLease(1, 0, -1), RunAhead(0), errInvalidLease, "want one after"},
@@ -553,11 +547,8 @@ func TestEpoch(t *testing.T) {
 func TestClose(t *testing.T) {
 	b := newBench(t)
 	b.want(8, 0)
-	for _, want := range []error{nil, errClosed} {
-		if last, err := b.Close(); !last.Equal(time.Unix(testStart+1, 0)) || err != want {
-			t.Errorf("Close = %s, %v, want error %v", last, err, want)
-		}
-	}
+	b.closes(testStart+1, nil)
+	b.closes(testStart+1, errClosed)
 	b.refuses(errClosed)
 	_, wait := b.Wait(t.Context())
 	_, fill := b.Fill(make([]ID, 2))
@@ -565,11 +556,8 @@ func TestClose(t *testing.T) {
 		require.That(t, err == errClosed, "%v, want errClosed", err)
 	}
 	unused := newBench(t)
-	for _, want := range []error{nil, errClosed} {
-		if last, err := unused.Close(); !last.Equal(time.Unix(testStart-1, 0)) || err != want {
-			t.Errorf("unused: Close = %s, %v, want error %v", last, err, want)
-		}
-	}
+	unused.closes(testStart-1, nil)
+	unused.closes(testStart-1, errClosed)
 }
 
 // In a copy of the machine no call returns an ID, be it copied before the call or at any reading of
@@ -652,17 +640,12 @@ func TestCopyGoesOn(t *testing.T) {
 
 	b.clock.ms.Store(testStart*1000 + 1001)
 	b.add(randflake.Lease{}, testLease(2, 0, 60))
-	if p := b.want(8, 1); p.Static["worker"] != 2 {
-		t.Errorf("%+v, want worker 2", p)
-	}
+	require.Equal(t, b.want(8, 1).Static["worker"], 2, "worker")
 
 	machine.Add(1) // a copy of the copy
 	b.refuses(errCopied)
-	for _, want := range []error{errCopied, errClosed} {
-		if last, err := b.Close(); !last.Equal(time.Unix(testStart+1, 0)) || err != want {
-			t.Errorf("Close = %s, %v, want %v", last, err, want)
-		}
-	}
+	b.closes(testStart+1, errCopied)
+	b.closes(testStart+1, errClosed)
 }
 
 func TestPin(t *testing.T) {
@@ -670,7 +653,8 @@ func TestPin(t *testing.T) {
 	if p := b.want(1, 0); p.Static["datacenter"] != 3 || p.Static["worker"] != 5 {
 		t.Errorf("%+v, want worker 5 of datacenter 3", p)
 	}
-	require.ErrorIs(t, b.Handover(handover.Key{}).Add(testLease(32, 0, 60)), errInvalidLease, "worker 32 of a pinned datacenter")
+	err := b.Handover(handover.Key{}).Add(testLease(32, 0, 60))
+	require.ErrorIs(t, err, errInvalidLease, "worker 32 of a pinned datacenter")
 	b = newBenchFor(t, smallLayout(t), testLease(2, 0, 60), Pin("worker", 31))
 	if p := b.want(1, 0); p.Static["datacenter"] != 2 || p.Static["worker"] != 31 {
 		t.Errorf("%+v, want worker 31 of datacenter 2", p)
@@ -742,30 +726,22 @@ func TestHoldUnit(t *testing.T) {
 // Two bits of rollback are three steps; the fourth is refused. Another lease brings new ones.
 func TestStepBack(t *testing.T) {
 	b := newBench(t, StepBack())
-	if p := b.want(3, 0); p.Rollback != 0 {
-		t.Errorf("%+v, want rollback 0", p)
-	}
+	require.Equal(t, b.want(3, 0).Rollback, 0, "rollback")
 	for step := int64(1); step <= 3; step++ {
 		b.step(-100)
-		if p := b.want(8, -100*step); p.Rollback != uint64(step) {
-			t.Errorf("%+v, want rollback %d", p, step)
-		}
+		require.Equal(t, b.want(8, -100*step).Rollback, uint64(step), "rollback")
 		b.refuses(errExhausted)
 	}
 	b.step(-1)
 	b.refuses(errClockBackward)
 	b.step(2)
-	if p := b.want(1, -299); p.Rollback != 3 {
-		t.Errorf("%+v, want rollback 3", p)
-	}
+	require.Equal(t, b.want(1, -299).Rollback, 3, "rollback")
 	// Over the times that were used before: other IDs, because of the rollback.
 	b.step(299)
 	b.want(8, 0)
 	b.add(testLease(2, 0, 60))
 	b.step(-1)
-	if p := b.want(1, -1); p.Rollback > 1 {
-		t.Errorf("%+v, want rollbacks from the beginning", p)
-	}
+	require.That(t, b.want(1, -1).Rollback <= 1, "want rollbacks from the beginning")
 }
 
 func TestGenerateDoesNotAllocate(t *testing.T) {

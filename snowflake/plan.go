@@ -4,7 +4,7 @@ import "hash/maphash"
 
 // The rules by which a cursor hands out values. A claim gets values of one unit of time. Their words:
 //
-//	candidate  the unit of the newest value, or the one after it if that value was the last of its unit
+//	candidate  the unit of the newest value, or the next one if that was its last value; at first, the lease's first
 //	opened     of a candidate: the newest value is in it
 //	awaited    of a candidate: callers wait for it, or it passed before the unit that they waited for was opened
 //	ahead      how many units ahead of the clock a candidate may be opened: the limit of RunAhead, or 0

@@ -9,7 +9,7 @@ import (
 
 // The errors of this package. Errors with more detail wrap one of these, so compare with
 // [errors.Is]. If a counter fails, the error wraps that of package counter or lease, for instance
-// lease.ErrEnd if all numbers of a period are taken.
+// lease.ErrCounterEnded if all numbers of a period are taken.
 var (
 	// ErrInvalidPattern says that a pattern can't be used.
 	ErrInvalidPattern = errors.New("numbers: invalid pattern")

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"strings"
 	"time"
 
 	"github.com/randflake/randflake/internal/coarse"
@@ -14,8 +13,8 @@ import (
 // A Number is one number of a series. Numbers of one format are equal if their texts are. The zero
 // Number is not a valid number.
 type Number struct {
-	// Period is the name of the period in which N is counted: "2026-11-22", "2026-w47", "2026-11",
-	// "2026-q4", "2026", "fy2027", or "" if all numbers are in one period.
+	// Period is the name of the period in which N is counted: "2026-11-22", "2026-W47", "2026-11",
+	// "2026-Q4", "2026", "FY2027", or "" if all numbers are in one period.
 	Period string
 
 	// N counts the numbers, from 1 on. It is not encrypted, even if the text is.
@@ -201,7 +200,7 @@ func (f *Format) parse(text string) (Number, error) {
 		}
 		if !ok || f.settings.period.key(d.day) != d.period {
 			return Number{}, misread(text, "period %s: want a %v of the calendar, with the date in it",
-				strings.ToUpper(d.period), f.settings.period)
+				d.period, f.settings.period)
 		}
 	}
 	period := f.settings.period.key(d.day)

@@ -22,7 +22,7 @@ const (
 )
 
 // FiscalYear is a year that begins with the first day of a month. It is named for the year in which
-// it ends: with April as the first month, fy2027 begins on 2026-04-01.
+// it ends: with April as the first month, FY2027 begins on 2026-04-01.
 func FiscalYear(first time.Month) Periods { return fiscalYears + Periods(first) }
 
 // periods has all but the fiscal years.
@@ -57,13 +57,13 @@ func (p Periods) shownBy() Periods {
 	return periods[p].shownBy
 }
 
-// String returns a word such as "year" or "week", or "fiscal year from April on".
+// String returns a word such as "year" or "week", or "fiscal-year-04" for one that begins with April.
 func (p Periods) String() string {
 	switch {
 	case !p.valid():
 		return fmt.Sprintf("Periods(%d)", int(p))
 	case p.isFiscal():
-		return fmt.Sprintf("fiscal year from %v on", p.first())
+		return fmt.Sprintf("fiscal-year-%02d", p.first())
 	}
 	return periods[p].name
 }
@@ -76,7 +76,7 @@ func ParsePeriods(text string) (Periods, error) {
 		}
 	}
 	return 0, fmt.Errorf("%w: periods %.80q: "+
-		"want day, week, month, quarter, year, or fiscal year from April on, or such",
+		"want day, week, month, quarter, year, or fiscal-year-04 for one that begins with April",
 		errInvalidOption, text)
 }
 
@@ -88,7 +88,7 @@ func (p Periods) At(t time.Time, zone *time.Location) lease.Period {
 	}
 	t = t.In(zone)
 	return lease.Period{
-		Of:    fmt.Sprintf("%v in %v", p, zone),
+		Of:    fmt.Sprintf("%v@%v", p, zone),
 		Key:   p.key(t),
 		Begin: p.begin(t, zone),
 	}
@@ -98,13 +98,13 @@ func (p Periods) At(t time.Time, zone *time.Location) lease.Period {
 func (p Periods) key(date time.Time) string {
 	switch {
 	case p == Quarter:
-		return fmt.Sprintf("%04d-q%d", date.Year(), (date.Month()+2)/3)
+		return fmt.Sprintf("%04d-Q%d", date.Year(), (date.Month()+2)/3)
 	case p == Week:
 		year, week := date.ISOWeek()
-		return fmt.Sprintf("%04d-w%02d", year, week)
+		return fmt.Sprintf("%04d-W%02d", year, week)
 	case p.isFiscal():
 		year := dayOf(date.Year(), date.Month()+p.ahead(), 1).Year()
-		return fmt.Sprintf("fy%04d", year)
+		return fmt.Sprintf("FY%04d", year)
 	}
 	return date.Format(periods[p].layout)
 }
@@ -118,14 +118,14 @@ func (p Periods) parse(key string) (day time.Time, ok bool) {
 	var year, n int
 	switch {
 	case p == Quarter:
-		fmt.Sscanf(key, "%4d-q%1d", &year, &n)
+		fmt.Sscanf(key, "%4d-Q%1d", &year, &n)
 		day = dayOf(year, time.Month(3*n-2), 1)
 	case p == Week:
-		fmt.Sscanf(key, "%4d-w%2d", &year, &n)
+		fmt.Sscanf(key, "%4d-W%2d", &year, &n)
 		day = dayOf(year, time.January, 4+7*(n-1)) // of that week, and now back to its Monday
 		day = day.AddDate(0, 0, -int(day.Weekday()+6)%7)
 	case p.isFiscal():
-		fmt.Sscanf(key, "fy%4d", &year)
+		fmt.Sscanf(key, "FY%4d", &year)
 		day = dayOf(year, 1-p.ahead(), 1)
 	default:
 		day, _ = time.Parse(periods[p].layout, key)

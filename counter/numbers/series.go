@@ -48,7 +48,7 @@ type moment struct {
 //   - of the pattern the fields with their order, width and alphabet, and the digits between them.
 //
 // The errors are those of [NewFormat] and counter.Counters.Open: lease.ErrMismatch if one of these
-// was different when the counter was created, lease.ErrCounter if data were lost since the period
+// was different when the counter was created, lease.ErrCounterLost if data were lost since the period
 // began, lease.ErrClock if a clock is wrong.
 func Open(
 	ctx context.Context, counters *counter.Counters, name, pattern string, options ...Option,
@@ -79,7 +79,7 @@ func Open(
 // Next returns the next number of the present period. Most calls take nanoseconds, as they read
 // from memory. The first call in a period waits for the period's first run, and some calls wait for
 // the next run. If ctx ends first, the error wraps the cause of that. After the last number of a
-// period, errors wrap lease.ErrEnd until the next period begins.
+// period, errors wrap lease.ErrCounterEnded until the next period begins.
 //
 // Clocks may disagree when a period ends: another process is in the next period already, or the
 // service that has the counter is still in the one before. Then Next waits, with pauses of up to a

@@ -292,7 +292,7 @@ func TestEnd(t *testing.T) {
 			require.Must(t, n.N == int64(i+1), "%s", n)
 		}
 		for range 3 {
-			require.Refuses(t, lease.ErrEnd, "after the last one")(s.Next(t.Context()))
+			require.Refuses(t, lease.ErrCounterEnded, "after the last one")(s.Next(t.Context()))
 		}
 		w.set(w.now().Add(2 * time.Hour))
 	}
@@ -336,7 +336,7 @@ func TestAfterLoss(t *testing.T) {
 	backup.Lineage = "restored"
 	w.Restore(backup)
 	w.set(w.now().Add(10 * time.Minute))
-	require.Refuses(t, lease.ErrCounter, "today")(again())
+	require.Refuses(t, lease.ErrCounterLost, "today")(again())
 	require.NoError(t, w.counters(t).Source().SetCounter(t.Context(), "orders", 136))
 	set, err := again()
 	require.NoError(t, err)
@@ -345,7 +345,7 @@ func TestAfterLoss(t *testing.T) {
 	require.That(t, n.String() == "2026-11-22#000136", "today, once it is set: %s", n)
 	backup.Lineage = "restored again"
 	w.Restore(backup)
-	require.Refuses(t, lease.ErrCounter, "after another loss")(again())
+	require.Refuses(t, lease.ErrCounterLost, "after another loss")(again())
 	w.set(midnight.Add(time.Hour))
 	tomorrow, err := again()
 	require.NoError(t, err)

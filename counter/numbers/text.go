@@ -3,7 +3,6 @@ package numbers
 import (
 	"fmt"
 	"math"
-	"strings"
 )
 
 // print returns the text of a number, which may be encrypted. It needs what d shows and the period.
@@ -15,7 +14,7 @@ func (p *pattern) print(d date, n uint64) string {
 		case dateField:
 			b = append(b, d.shown...)
 		case periodField:
-			b = append(b, strings.ToUpper(d.period)...)
+			b = append(b, d.period...)
 		case numberField:
 			b = p.alphabet.Append(b, n, p.width)
 		case checkField:
@@ -42,10 +41,7 @@ func (p *pattern) read(text string) (d date, n uint64, err error) {
 		case dateField:
 			d.shown = shown
 		case periodField:
-			d.period = strings.ToLower(shown)
-			if shown != strings.ToUpper(d.period) {
-				return date{}, 0, mismatch(at, "a period in capitals")
-			}
+			d.period = shown
 		case numberField:
 			var rest string
 			n, rest = p.alphabet.Parse(shown, math.MaxInt64)

@@ -37,7 +37,7 @@ var reasons = [refusals]error{
 	NoSpace:    lease.ErrNoSpace,
 	Corrupt:    lease.ErrCorrupt,
 	WrongClock: lease.ErrClock,
-	Forgotten:  lease.ErrCounter,
+	Forgotten:  lease.ErrCounterLost,
 }
 
 // String returns a few words for messages.

@@ -40,7 +40,7 @@ func (r *replica) configuration() string { return filepath.Join(r.Dir(), "randfl
 
 func (r *replica) configure(store string) error {
 	text := fmt.Sprintf(`listen: %s
-audit: %q
+audit: {file: %q}
 spaces: [{name: %s, kind: randflake, store: %q, counters: [{name: %s}, {name: %s}]}]
 principals: [{name: workers, tokenHashes: [%x]}]
 rules: [{principals: [workers], spaces: ["*"], verbs: [lease, list, count], quota: {rate: 1000000}}]

@@ -106,7 +106,7 @@ type call struct {
 		Space, Counter, Label string
 		Window, Count         int64
 		NodeCount             uint32
-		Form                  any
+		Format                any
 	}
 	lease randflake.Lease // that was granted
 	wrong string          // what the page does not allow
@@ -233,7 +233,7 @@ func (a *answerer) carryOut(ctx context.Context, c *call) (int, []byte) {
 			return sent(overLimit(q.Count, a.batch))
 		}
 		name, verb := "ids", "%s"
-		if q.Form == "FORM_NUMBER" || q.Form == 2.0 {
+		if q.Format == "FORMAT_NUMBER" || q.Format == 2.0 {
 			name, verb = "numbers", "%d"
 		}
 		return s.list(map[string]any{}, name, verb, q.Count, func() any {

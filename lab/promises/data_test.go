@@ -76,10 +76,10 @@ func entries(t *testing.T) (lines []string) {
 		require.Done(t)(s.Take(t.Context(), window, window+1, 3))
 		note("2 leases")
 		require.NoError(t, s.CreateCounter(t.Context(), lease.Counter{Name: "orders", Start: 1}))
-		require.NoError(t, s.CreateCounter(t.Context(), lease.Counter{Name: "invoices", Start: 1, Last: 9999, Periods: "day in UTC", Series: "c"}))
+		require.NoError(t, s.CreateCounter(t.Context(), lease.Counter{Name: "invoices", Start: 1, Last: 9999, Periods: "day@UTC", Series: "c"}))
 		note("3 new counters")
 		require.Done(t)(s.TakeNumbers(t.Context(), "orders", lease.Period{}, 41))
-		today := lease.Period{Of: "day in UTC", Key: "2026-11-29", Begin: day.Truncate(24 * time.Hour)}
+		today := lease.Period{Of: "day@UTC", Key: "2026-11-29", Begin: day.Truncate(24 * time.Hour)}
 		require.Done(t)(s.TakeNumbers(t.Context(), "invoices", today, 41))
 		note("4 counters in use")
 		require.NoError(t, s.ReportLoss(t.Context(), "a test"))
@@ -212,7 +212,7 @@ func texts(t *testing.T) (lines []string) {
 			add("numbers "+pattern+", "+what, number)
 		}
 	}
-	for _, name := range []string{"day", "week", "month", "quarter", "year", "fiscal year from April on"} {
+	for _, name := range []string{"day", "week", "month", "quarter", "year", "fiscal-year-04"} {
 		period, err := numbers.ParsePeriods(name)
 		require.NoError(t, err)
 		add("numbers, period "+name, fmt.Sprintf("%+v", period.At(day, time.UTC)))

@@ -33,11 +33,13 @@ var lists = map[string]func(t *testing.T) []string{
 	"json":              printedJSON,
 	"logs":              logs,
 	"metrics":           scraped,
+	"names":             names,
 	"protocol":          protocol,
 	"sql":               sqlNames,
 	"texts":             texts,
 	"urls":              parameters,
 	"variables":         variables,
+	"words":             words,
 }
 
 func TestPromises(t *testing.T) {

@@ -117,8 +117,7 @@ func startService(t *testing.T) *service {
 	must(t, tool(t), "store", "init", "--never-used", "file:"+dir+"/leases", "--secret-file", dir+"/secret")
 	config := fmt.Sprintf(`
 listen: localhost:0
-audit: %[1]s/audit.log
-auditMint: true
+audit: {file: %[1]s/audit.log, mint: true}
 spaces:
   - name: orders
     kind: randflake

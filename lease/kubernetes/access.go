@@ -60,7 +60,7 @@ func byConfig(kubeconfig string) (*access, error) {
 	rules.MigrationRules = nil // they write files
 	a, err := byRules(rules)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", strings.Join(rules.GetLoadingPrecedence(), ", "), err)
+		return nil, fmt.Errorf("kubeconfig %q: %w", rules.GetLoadingPrecedence(), err)
 	}
 	return a, nil
 }
@@ -75,7 +75,7 @@ func byRules(rules *clientcmd.ClientConfigLoadingRules) (*access, error) {
 	config, err := clientcmd.NewNonInteractiveClientConfig(*files, files.CurrentContext, nil, rules).ClientConfig()
 	switch {
 	case clientcmd.IsEmptyConfig(err), err == nil && !storeurl.IsServer(config.Host):
-		return nil, fmt.Errorf("current-context %q: want a kubeconfig file, outside of pods, "+
+		return nil, fmt.Errorf("current-context %q: want a file that is there, outside of pods, "+
 			"with a context that has a cluster with a server, as https://HOST:PORT", files.CurrentContext)
 	case err != nil && strings.Contains(err.Error(), "proxy-url"): // with a password, maybe
 		return nil, errors.New("proxy-url: want http://HOST:PORT")

@@ -437,12 +437,13 @@ func TestFindAccess(t *testing.T) {
 		want                        string
 	}{
 		{named, variable, "10.0.0.1", users, "https://named"},
-		{os.DevNull, variable, "10.0.0.1", users, "want a kubeconfig file"},
+		{os.DevNull, variable, "10.0.0.1", users, "want a file that is there"},
 		{"", variable, "10.0.0.1", users, "automountServiceAccountToken"},
 		{"", variable, "", users, "https://variable"},
 		{"", list, "", users, "https://variable"},
 		{"", "", "", users, "https://home"},
-		{"", "", "", filepath.Join(home, "none"), "want a kubeconfig file"},
+		{"", ":", "", users, `kubeconfig [""]: current-context "": want a file that is there`},
+		{"", "", "", filepath.Join(home, "none"), `none"]: current-context "": want a file that is there`},
 	} {
 		t.Setenv("KUBECONFIG", tt.variable)
 		t.Setenv("KUBERNETES_SERVICE_HOST", tt.pod)

@@ -94,7 +94,7 @@ func TestKeepRefuses(t *testing.T) {
 		}, randflake.ErrInvalidSecret, "secret file"},
 		"another secret": {func(dir string) error {
 			return os.WriteFile(filepath.Join(dir, "secret"), []byte(randflake.NewSecret().Hex()), 0o600)
-		}, lease.ErrSecret, "secret"},
+		}, lease.ErrWrongSecret, "secret"},
 		"no space": {func(dir string) error {
 			files, err := filepath.Glob(filepath.Join(dir, "*"))
 			for _, file := range files {

@@ -14,12 +14,11 @@ import (
 	"github.com/randflake/randflake/lease/internal/localfile"
 )
 
-// ReadSecret reads a secret file: what randflake.ParseSecret reads, and white space around it. Only
-// the owner and the group may be able to read the file, and only the owner may be able to change
-// it; otherwise ReadSecret returns an error. A secret that was mounted into a container, read-only
-// and in memory, may be readable to everybody. If there is no file, the error wraps fs.ErrNotExist;
-// if the text is not a secret, it wraps randflake.ErrInvalidSecret. It never repeats the text, nor
-// a secret that was given instead of a name.
+// ReadSecret reads a secret file: what randflake.ParseSecret reads, and white space around it. Only the owner and the
+// group may be able to read the file, and only the owner may be able to change it; otherwise ReadSecret returns an
+// error. A secret that was mounted into a container, read-only and in memory, may be readable to everybody. If there
+// is no file, the error wraps fs.ErrNotExist; if the text is not a secret, it wraps randflake.ErrInvalidSecret. It
+// never repeats the text, nor a secret that was given instead of a name.
 func ReadSecret(file string) (randflake.Secret, error) {
 	if file == "" {
 		return randflake.Secret{}, fmt.Errorf("secret file: %w: its name is empty: "+
@@ -76,9 +75,8 @@ func checkMode(f *os.File, mode fs.FileMode) error {
 	return fmt.Errorf("mode %04o lets others read or change it: run: chmod 600 %s", mode.Perm(), f.Name())
 }
 
-// WriteSecret makes a secret file that only its owner can read. It writes the file durably, and
-// completely or not at all. If the file exists already, the error wraps fs.ErrExist; if the secret
-// is unset, randflake.ErrInvalidSecret.
+// WriteSecret makes a secret file that only its owner can read. It writes the file durably, and completely or not at
+// all. If the file exists already, the error wraps fs.ErrExist; if the secret is unset, randflake.ErrInvalidSecret.
 func WriteSecret(file string, secret randflake.Secret) error {
 	if secret.IsZero() {
 		return fmt.Errorf("secret file %s: %w: it is not set", file, randflake.ErrInvalidSecret)
@@ -95,8 +93,7 @@ func WriteSecret(file string, secret randflake.Secret) error {
 	return nil
 }
 
-// publish makes a file with the given content. The file gets its name by link, when it is complete
-// and on disk.
+// publish makes a file with the given content. The file gets its name by link, when it is complete and on disk.
 func publish(file, content string, link func(from, to string) error) error {
 	temp, err := os.CreateTemp(filepath.Dir(file), ".secret-*.tmp") // mode 0600
 	if err != nil {

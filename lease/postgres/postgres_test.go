@@ -310,6 +310,7 @@ func TestErrors(t *testing.T) {
 			app + "?promotion=kept":                  `unknown parameter "promotion"`,
 			app + "?password=%ZZ" + password:         "encoded",
 			"postgres://app:1/" + password + "@db/x": "@ after the host",
+			"postgres://db:99999/shop":               "postgres: URL: invalid port",
 		},
 		Failing: map[string]string{
 			changed(password, password+"-not"):      "password authentication failed",

@@ -59,7 +59,7 @@ func parse(text string) (pool *pgxpool.Config, own Config, err error) {
 	pool, err = pgxpool.ParseConfig(base + "?" + strings.ReplaceAll(query.Encode(), "+", "%20"))
 	if err != nil {
 		reason := err.Error()
-		reason = reason[strings.LastIndex(reason, "`: ")+1:] // the URL is before that
+		reason = strings.TrimPrefix(reason[strings.LastIndex(reason, "`: ")+1:], ": ") // the URL is before that
 		return nil, own, fmt.Errorf("%s: %w", reason, errURL)
 	}
 	c := pool.ConnConfig

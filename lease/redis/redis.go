@@ -5,8 +5,8 @@
 //
 // # URL
 //
-// [Connect] takes redis://user:password@host:port/db, unix://user:password@/path or, for TLS,
-// rediss://. The parameters are those of go-redis, those of [Config], and ca, certificate and key: files
+// [Connect] takes redis://user:password@host:port/db, for TLS rediss://, or unix://user:password@/path, which package
+// url and the commands don't take. The parameters are those of go-redis, those of [Config], and ca, certificate and key: files
 // that turn TLS on.
 //
 // # Settings

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/smallfile"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/local"
 )
@@ -75,7 +76,7 @@ func FromEnvironment() (string, error) {
 	if err != nil || file == "" {
 		return name, err
 	}
-	text, err := os.ReadFile(file)
+	text, err := smallfile.Read(file)
 	name = strings.TrimSpace(string(text))
 	if err == nil && name == "" {
 		err = errors.New("it is empty")
@@ -115,6 +116,5 @@ func secretInEnvironment() (secret randflake.Secret, err error) {
 	return secret, nil
 }
 
-// Close closes the generator and ends the keeper, as [lease.Keeper.Close] does, and closes the
-// space.
+// Close closes the generator and ends the keeper, as [lease.Keeper.Close] does, and closes the space.
 func (k *Keeper) Close() error { return errors.Join(k.Keeper.Close(), k.space.Close()) }

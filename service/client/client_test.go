@@ -152,7 +152,7 @@ func TestReplicas(t *testing.T) {
 	require.Must(t, err == nil && leases.Limits() == want, "%+v, %v", leases, err)
 	require.NoError(t, leases.CheckSecret([8]byte{1, 35, 69, 103, 137, 171, 205, 239}))
 	err = leases.CheckSecret([8]byte{})
-	require.That(t, errors.Is(err, lease.ErrSecret) && strings.Contains(err.Error(), sound),
+	require.That(t, errors.Is(err, lease.ErrWrongSecret) && strings.Contains(err.Error(), sound),
 		"another secret: error %v, want one that says of which service", err)
 	last, err := client.OpenLeases(t.Context(), "demo", []string{serve(t, &replica{err: sent(lease.ErrClock)}), resetting(t)})
 	require.NoError(t, err)
@@ -390,7 +390,7 @@ func TestCounters(t *testing.T) {
 	service.err = nil
 	service.run = &api.CounterServiceTakeResponse{First: 7, Count: 1, Step: 1, Period: "2027-01-15"}
 	for key, want := range map[string]error{"2027-01-15": nil, "2027-01-16": lease.ErrClock} {
-		period := lease.Period{Of: "day in UTC", Key: key}
+		period := lease.Period{Of: "day@UTC", Key: key}
 		if run, err := counters.Source().TakeNumbers(t.Context(), "a", period, 1); !errors.Is(err, want) {
 			t.Errorf("in period %s: %+v, error %v, want %v", key, run, err, want)
 		}

@@ -68,7 +68,7 @@ func (l *Leases) String() string {
 	return fmt.Sprintf("space %q of %s", l.space, strings.Join(l.addresses, ", "))
 }
 
-// CheckSecret returns lease.ErrSecret if the space is for another secret than the one that has this
+// CheckSecret returns lease.ErrWrongSecret if the space is for another secret than the one that has this
 // check value.
 func (l *Leases) CheckSecret(check [8]byte) error {
 	own := hex.EncodeToString(check[:])
@@ -76,7 +76,7 @@ func (l *Leases) CheckSecret(check [8]byte) error {
 		return nil
 	}
 	return fmt.Errorf("%w: %s: its check value is %s, that of the secret is %s: "+
-		"is it the secret of another environment?", lease.ErrSecret, l, l.check, own)
+		"is it the secret of another environment?", lease.ErrWrongSecret, l, l.check, own)
 }
 
 // Take implements lease.Source. If an answer is lost, so are its nodes for these windows. So a call

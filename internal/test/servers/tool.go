@@ -10,8 +10,7 @@ import (
 	"time"
 )
 
-// Tool returns the file of a program that the go.mod of a folder names as a tool. The go command builds it the first
-// time.
+// Tool returns the file of a program that the go.mod of a folder names as a tool. The go command builds it once.
 func Tool(folder, name string) (file string, err error) {
 	cmd := exec.Command("go", "tool", "-n", name)
 	cmd.Dir = folder

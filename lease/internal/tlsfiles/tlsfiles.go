@@ -9,8 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"os"
 
+	"github.com/randflake/randflake/internal/smallfile"
 	"github.com/randflake/randflake/lease/internal/storeurl"
 )
 
@@ -26,7 +26,7 @@ func Take(query url.Values) (*tls.Config, error) {
 	}
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	if ca != "" {
-		pem, err := os.ReadFile(ca)
+		pem, err := smallfile.Read(ca)
 		config.RootCAs = x509.NewCertPool()
 		if !config.RootCAs.AppendCertsFromPEM(pem) {
 			return nil, fmt.Errorf("store: URL: ca=%s: %w", ca, cmp.Or(err, errors.New("no certificate in PEM format")))

@@ -41,8 +41,8 @@ func check(args []string, out, stderr io.Writer) error {
 	if err != nil {
 		return noError{err}
 	}
-	fmt.Fprintln(out, "ok")
-	return nil
+	_, err = fmt.Fprintln(out, "ok")
+	return err
 }
 
 const probeTime = 10 * time.Second // for a store to answer
@@ -59,8 +59,8 @@ func probe(c *config.Config) error {
 		})
 	}
 	asking.Wait()
-	if c.Audit != "" {
-		if _, err := os.Stat(filepath.Dir(c.Audit)); err != nil {
+	if c.Audit.File != "" {
+		if _, err := os.Stat(filepath.Dir(c.Audit.File)); err != nil {
 			problems = append(problems, fmt.Errorf("audit: the directory: %w", err))
 		}
 	}

@@ -288,7 +288,7 @@ func TestFloods(t *testing.T) {
 func TestResets(t *testing.T) {
 	store, secret := newPostgres(t)
 	text := fmt.Sprintf(`listen: localhost:0
-audit: %s
+audit: {file: %s}
 spaces: [{name: demo, kind: randflake, store: %q, secretFile: %s}]
 principals: [{name: greedy, tokenHashes: [%s]}, {name: web, tokenHashes: [%s]}]
 rules: [{principals: [greedy, web], spaces: [demo], verbs: [mint]}]

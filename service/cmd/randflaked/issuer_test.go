@@ -40,7 +40,7 @@ func TestWithdrawnKey(t *testing.T) {
 	defer issuer.Close()
 	store, secret := newPostgres(t)
 	text := fmt.Sprintf(`listen: localhost:0
-audit: %s
+audit: {file: %s}
 spaces: [{name: demo, kind: randflake, store: %q, secretFile: %s}]
 issuers: [{issuer: %s, audience: randflaked, jwks: %[4]s/keys, ca: %[5]s/ca.pem}]
 principals: [{name: web, serviceAccount: {issuer: %[4]s, subject: web}}]

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -204,8 +205,7 @@ func TestMutualTLS(t *testing.T) {
 	words := strings.Fields(made.String())
 	token, hash := words[1], words[3]
 	text := fmt.Sprintf(`listen: localhost:0
-audit: %[1]s/audit.log
-auditMint: true
+audit: {file: %[1]s/audit.log, mint: true}
 tls: {certificate: %[1]s/server.pem, key: %[1]s/server.key, clientCA: %[1]s/ca.pem}
 spaces: [{name: shop, kind: randflake, store: "file:%[2]s", secretFile: "%[2]s/secret"}]
 principals:
@@ -216,6 +216,9 @@ rules:
 `, a.dir, dir, hash)
 	file := a.write("randflaked.yaml", text)
 	must(t, run([]string{"check", "--config", file}, &made, &made))
+	closed, err := os.Open(file)
+	must(t, errors.Join(err, closed.Close()))
+	require.ErrorIs(t, run([]string{"check", "--config", file}, closed, &made), os.ErrClosed, "a check that can't say ok")
 	for _, there := range []string{dir + "/secret", "file:" + dir} {
 		wrong := a.write("wrong.yaml", strings.Replace(text, there, there+"-missing", 1))
 		err := run([]string{"check", "--config", wrong}, &made, &made)

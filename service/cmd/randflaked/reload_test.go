@@ -42,7 +42,7 @@ func newReloading(t *testing.T) *reloading {
 		}
 		r.write(name+"-keys.json", `{"keys":[]}`)
 		r.texts[i] = fmt.Sprintf(`listen: localhost:0
-audit: %[1]s/%[2]s-audit
+audit: {file: %[1]s/%[2]s-audit}
 tls: {certificate: %[1]s/%[4]s.pem, key: %[1]s/%[4]s.key, clientCA: %[3]s}
 spaces: [{name: %[2]s, kind: randflake, store: "file:%[1]s/%[2]s", secretFile: "%[1]s/%[2]s/secret"}]
 issuers: [{issuer: %[2]s, audience: randflaked, jwks: %[1]s/%[2]s-keys.json}]

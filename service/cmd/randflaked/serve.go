@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -154,7 +155,7 @@ func demo(dir, listen string) (*config.Config, error) {
 			Store:      "file:" + dir + "?space=default", // as dir may have a ? in it
 			SecretFile: filepath.Join(dir, "secret"),
 			Quota:      config.Quota{Batch: 65536, Rate: 1_000_000},
-			Counters:   []config.Counter{{Name: "*"}},
+			Counters:   []config.Counter{{Name: "*", Start: 1, Step: 1, Last: math.MaxInt64}},
 		}},
 	}
 	return c, c.Check("--dev")

@@ -98,7 +98,7 @@ func hashOf(who string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte("
 func TestThief(t *testing.T) {
 	store, _ := newPostgres(t)
 	text := fmt.Sprintf(`listen: localhost:0
-audit: %s
+audit: {file: %s}
 spaces:
 - name: orders
   kind: randflake
@@ -106,7 +106,7 @@ spaces:
   counters:
   - {name: invoices, start: 1000}
   - {name: daily, periods: day, zone: Asia/Tokyo}
-  - {name: "many/*", periods: fiscal year from April on}
+  - {name: "many/*", periods: fiscal-year-04}
 principals: [{name: thief, tokenHashes: [%s]}, {name: owner, tokenHashes: [%s]}]
 rules:
 - {principals: [thief], spaces: [orders], verbs: [count], quota: {batch: 20, rate: 1000000}}

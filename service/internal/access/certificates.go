@@ -7,10 +7,10 @@ import (
 	"encoding/pem"
 	"fmt"
 	"net/http"
-	"os"
 	"slices"
 	"time"
 
+	"github.com/randflake/randflake/internal/smallfile"
 	"github.com/randflake/randflake/service/internal/config"
 )
 
@@ -76,7 +76,7 @@ func Client(file string) (*http.Client, error) {
 
 // authorities reads a file in PEM, which must have certificates alone.
 func authorities(file string) (*x509.CertPool, error) {
-	text, err := os.ReadFile(file)
+	text, err := smallfile.Read(file)
 	if err != nil {
 		return nil, err
 	}

@@ -251,10 +251,16 @@ func TestServiceAccounts(t *testing.T) {
 		s.served = slices.Concat(third.served, s.served, third.served) // of one name
 		as := func(change func(*jwt.Claims)) string { return "Bearer " + s.sign(jose.ES256, s.key, "one", change) }
 		good := as(asIs)
+		second := filepath.Join(t.TempDir(), "keys")
+		require.NoError(t, os.WriteFile(second, []byte(s.text(other.served)), 0o600))
+		s.config.Issuers = append(s.config.Issuers, config.Issuer{Issuer: "https://second", Audience: "randflaked", JWKS: second})
+		s.reload()
 		for _, tt := range []struct{ what, header, why string }{
 			{"another audience", as(func(c *jwt.Claims) { c.Audience = jwt.Audience{"other"} }), "audience"},
 			{"no audience", as(func(c *jwt.Claims) { c.Audience = nil }), "audience"},
 			{"another issuer", as(func(c *jwt.Claims) { c.Issuer = "https://other" }), `issuer "https://other" is not known`},
+			{"the subject by a second issuer", "Bearer " + s.sign(jose.ES256, other.key, "one", func(c *jwt.Claims) { c.Issuer = "https://second" }),
+				`no principal has the service account "web" of "https://second"`},
 			{"another subject", as(func(c *jwt.Claims) { c.Subject = "db" }), `no principal has the service account "db"`},
 			{"over", as(func(c *jwt.Claims) { c.Expiry = later(-40 * time.Second) }), "expired"},
 			{"not yet", as(func(c *jwt.Claims) { c.NotBefore = later(40 * time.Second) }), "not valid yet"},

@@ -6,10 +6,11 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"strings"
 
 	"github.com/go-jose/go-jose/v4"
+
+	"github.com/randflake/randflake/internal/smallfile"
 )
 
 const maxKeys = 1 << 20 // bytes that are read from a URL
@@ -66,7 +67,7 @@ func (i *issuer) read(ctx context.Context, from string, into any) error {
 	if isURL(from) {
 		return i.get(ctx, from, into)
 	}
-	text, err := os.ReadFile(from)
+	text, err := smallfile.Read(from)
 	if err != nil {
 		return err
 	}
@@ -80,7 +81,7 @@ func (i *issuer) get(ctx context.Context, url string, into any) error {
 		return err
 	}
 	if i.config.TokenFile != "" {
-		token, err := os.ReadFile(i.config.TokenFile)
+		token, err := smallfile.Read(i.config.TokenFile)
 		if err != nil {
 			return err
 		}

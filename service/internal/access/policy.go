@@ -1,7 +1,6 @@
-// Package access knows who may do what. [Policy.Identify] finds the principal that sends a request:
-// by a bearer token, of the configuration or of an issuer (token.go), or by a client certificate
-// (certificates.go). [Policy.Allow] finds the rule that lets the principal call. What no rule
-// allows is denied.
+// Package access knows who may do what. [Policy.Identify] finds the principal that sends a request: by a bearer
+// token, of the configuration or of an issuer (token.go), or by a client certificate (certificates.go).
+// [Policy.Allow] finds the rule that lets the principal call. What no rule allows is denied.
 package access
 
 import (
@@ -31,8 +30,7 @@ var ErrCertificate = fmt.Errorf("%w: its certificate has expired, or its authori
 // ErrDenied says that no rule allows the call.
 var ErrDenied = errors.New("access: denied")
 
-// A Policy holds the principals and rules of a configuration. It is immutable and safe for
-// concurrent use.
+// A Policy holds the principals and rules of a configuration. It is immutable and safe for concurrent use.
 type Policy struct {
 	TLS *tls.Config // certificates of the server, and of the authorities that sign those of clients
 
@@ -43,9 +41,8 @@ type Policy struct {
 	rules      []config.Rule
 }
 
-// New returns the policy of a configuration that was checked, with the files that it names. Of the
-// old policy, which may be the zero one, it takes over the keys of unchanged issuers. The error has
-// all that is wrong.
+// New returns the policy of a configuration that was checked, with the files that it names. Of the old policy, which
+// may be the zero one, it takes over the keys of unchanged issuers. The error has all that is wrong.
 func New(c *config.Config, old *Policy, logger *slog.Logger) (*Policy, error) {
 	certificates, err := readCertificates(c.TLS)
 	problems := []error{err}

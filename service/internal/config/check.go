@@ -1,6 +1,7 @@
 package config
 
 import (
+	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
@@ -8,6 +9,7 @@ import (
 	"math"
 	"net"
 	neturl "net/url"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -17,12 +19,11 @@ import (
 	"github.com/randflake/randflake/lease/url"
 )
 
-// A checker collects what is wrong with a file. Each of its methods checks a value at a path, such
-// as spaces[0].name.
+// A checker collects what is wrong with a file. Each of its methods checks a value at a path, such as spaces[0].name.
 type checker struct {
 	file     string
 	problems []error
-	defined  map[string]bool // so far, by kind and name, such as "space orders"
+	defined  map[string]string // paths so far, by kind and name, such as "space orders"
 }
 
 // must notes that the value at a path is wrong, unless right is true.
@@ -45,7 +46,7 @@ var counterName = regexp.MustCompile(`^([a-z0-9]([a-z0-9/_.-]{0,55}[a-z0-9])?(/\
 
 // check checks the whole configuration. What rules and principals refer to comes before them.
 func (k *checker) check(c *Config) {
-	k.defined = map[string]bool{"space *": true, "principal *": true} // in rules, all of them
+	k.defined = map[string]string{"space *": "", "principal *": ""} // in rules, all of them
 	k.must(len(c.Spaces) > 0, "spaces", "there is none: want one at least, with name, kind and store")
 	for i, s := range c.Spaces {
 		path := fmt.Sprintf("spaces[%d]", i)
@@ -67,25 +68,27 @@ func (k *checker) check(c *Config) {
 		k.rule(fmt.Sprintf("rules[%d]", i), r)
 	}
 	k.listen(c)
-	err := c.Level.UnmarshalText([]byte(cmp.Or(c.LogLevel, "info")))
-	k.must(err == nil, "logLevel", "want debug, info, warn or error")
+	err := c.Level.UnmarshalText([]byte(cmp.Or(c.Log.Level, "info")))
+	k.must(err == nil, "log.level", "want debug, info, warn or error")
 }
 
 // name checks the name of something, which must be there once.
 func (k *checker) name(path, kind, value string, form *regexp.Regexp) {
 	k.must(form.MatchString(value), path, "%q: want a name that matches %s", value, form)
-	k.define(path, kind, value, fmt.Sprintf("%q is there twice: take another name", value))
+	k.define(path, kind, value)
 }
 
-// define notes that there is something of a kind, or the problem if there is already.
-func (k *checker) define(path, kind, value, problem string) {
-	k.must(!k.defined[kind+" "+value], path, "%s", problem)
-	k.defined[kind+" "+value] = true
+// define notes where there is something of a kind, or the problem if it is there already.
+func (k *checker) define(path, kind, value string) {
+	first, found := k.defined[kind+" "+value]
+	k.must(!found, path, "it is the same as %s: want it in one place", first)
+	k.defined[kind+" "+value] = path
 }
 
 // known checks that something of a kind is defined.
 func (k *checker) known(path, kind, value string) {
-	k.must(k.defined[kind+" "+value], path, "%q is not defined: want one of those in this file", value)
+	_, found := k.defined[kind+" "+value]
+	k.must(found, path, "%q is not defined: want one of those in this file", value)
 }
 
 func (k *checker) space(path string, s Space) {
@@ -103,8 +106,11 @@ func (k *checker) space(path string, s Space) {
 	}
 	location, err := s.Location()
 	if err == nil && location != "" { // a storeFile may be on another machine
-		_, _, err := url.Parse(location)
+		at, name, err := url.Parse(location)
 		k.must(err == nil, path+".store", "%v", err)
+		if err == nil {
+			k.define(path+".store", "store", at.URL+filepath.Clean(at.Dir)+" "+cmp.Or(name, "default"))
+		}
 	}
 	k.must(s.SecretFile == "" || s.Kind == "randflake", path+".secretFile",
 		"%s IDs have no secret: leave it out", s.Kind)
@@ -126,13 +132,14 @@ func (k *checker) space(path string, s Space) {
 const maxSeries = 200 // bytes, as in package counter
 
 func (k *checker) counter(path string, c Counter) {
-	lastsFromStart := c.Last == 0 || c.Last >= c.Start // 0 is the default, as for start and step
-	k.must(c.Start >= 0 && c.Step >= 0 && lastsFromStart, path,
+	k.must(c.Start >= 1 && c.Step >= 1 && c.Last >= c.Start, path,
 		"want a start of 1 or more, a last that is not before it, and a step of 1 or more")
-	_, err := c.PeriodAt(time.Now())
+	_, err := Counter{Periods: c.Periods}.PeriodAt(time.Now())
 	k.must(err == nil, path+".periods", "%v", err)
-	hasZone := c.Periods != "" && c.Zone != "Local" // the service's machine must not matter
-	k.must(c.Zone == "" || hasZone, path+".zone", "%q: want one such as Europe/Berlin, with periods", c.Zone)
+	_, err = time.LoadLocation(c.Zone)
+	isZone := err == nil && c.Zone != "Local" // the service's machine must not matter
+	k.must(isZone && (c.Zone == "" || c.Periods != ""), path+".zone",
+		"%q: want one of IANA's, such as Europe/Berlin, with periods", c.Zone)
 	k.must(len(c.Series) <= maxSeries, path+".series", "want at most %d bytes", maxSeries)
 }
 
@@ -145,7 +152,7 @@ func (k *checker) quota(path string, q Quota) {
 
 func (k *checker) issuer(path string, i Issuer) {
 	k.must(i.Issuer != "", path+".issuer", "there is none: want what its tokens have for iss")
-	k.define(path+".issuer", "issuer", i.Issuer, "it is there twice")
+	k.define(path+".issuer", "issuer", i.Issuer)
 	k.must(i.Audience != "", path+".audience",
 		"there is none: want what tokens for this service have for aud; those for others must not do")
 	u, err := neturl.Parse(i.JWKS)
@@ -155,8 +162,6 @@ func (k *checker) issuer(path string, i Issuer) {
 		"there is none: want one, "+
 			"unless issuer is a URL that begins with https://, which says where the keys are")
 }
-
-const shownTwice = "another principal has it: want it in one place"
 
 func (k *checker) principal(path string, who Principal) {
 	k.must(who.Name != Self && who.Name != Anyone, path+".name",
@@ -168,14 +173,14 @@ func (k *checker) principal(path string, who Principal) {
 		path := fmt.Sprintf("%s.certificates.dns[%d]", path, i)
 		k.must(name != "" && !strings.ContainsAny(name, ":/*"), path,
 			"%q: want a DNS name, such as billing.example.org; URIs belong into uri", name)
-		k.define(path, "DNS name", strings.ToLower(name), shownTwice)
+		k.define(path, "DNS name", strings.ToLower(name))
 	}
 	for i, name := range who.Certificates.URI {
 		path := fmt.Sprintf("%s.certificates.uri[%d]", path, i)
 		u, err := neturl.Parse(name)
 		k.must(err == nil && u.Scheme != "" && u.String() == name, path,
 			"%q: want a URI, such as spiffe://example.org/billing", name)
-		k.define(path, "URI", name, shownTwice)
+		k.define(path, "URI", name)
 	}
 	for i, t := range who.TokenHashes {
 		path := fmt.Sprintf("%s.tokenHashes[%d]", path, i)
@@ -183,14 +188,15 @@ func (k *checker) principal(path string, who Principal) {
 		k.must(err == nil && len(hash) == sha256.Size, path,
 			"want the 64 hexadecimal digits of a token's SHA-256, and not the token: "+
 				"randflaked token makes both")
-		k.define(path, "token", strings.ToLower(t), shownTwice)
+		k.must(!bytes.Equal(hash, sha256.New().Sum(nil)), path, "it is the hash of an empty token: want another one")
+		k.define(path, "token", strings.ToLower(t))
 	}
 	if a := who.ServiceAccount; a != nil {
 		path := path + ".serviceAccount"
 		k.known(path+".issuer", "issuer", a.Issuer)
 		k.must(a.Subject != "", path+".subject",
 			"there is none: want one such as system:serviceaccount:NAMESPACE:NAME")
-		k.define(path, "account", a.Issuer+" "+a.Subject, shownTwice)
+		k.define(path, "account", a.Issuer+" "+a.Subject)
 	}
 }
 

@@ -1,6 +1,5 @@
-// Package config reads randflaked's configuration, strictly: what it does not know, and what can't
-// work, is an error that says where, and what to do. config.go has what a file may say, check.go
-// what must be right about it.
+// Package config reads randflaked's configuration, strictly: what it does not know, and what can't work, is an error
+// that says where, and what to do. config.go has what a file may say, check.go what must be right about it.
 package config
 
 import (
@@ -10,7 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
-	"os"
+	"math"
 	"regexp"
 	"strings"
 	"time"
@@ -19,6 +18,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/randflake/randflake/counter/numbers"
+	"github.com/randflake/randflake/internal/smallfile"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/snowflake"
 )
@@ -29,20 +29,18 @@ type Config struct {
 	Probes    string `yaml:"probes"`    // address and port for /healthz and /readyz alone
 	TLS       *TLS   `yaml:"tls"`       // without it, plain HTTP
 	Plaintext bool   `yaml:"plaintext"` // others may come without TLS, as through a proxy that has it
-	LogLevel  string `yaml:"logLevel"`  // debug, info, warn or error; default info
-	Audit     string `yaml:"audit"`     // file that lines are appended to; default standard error
-	AuditMint bool   `yaml:"auditMint"` // a line for each call that makes IDs, too
+	Log       Log    `yaml:"log"`
+	Audit     Audit  `yaml:"audit"`
 
 	Spaces     []Space     `yaml:"spaces"`
 	Issuers    []Issuer    `yaml:"issuers"`
 	Principals []Principal `yaml:"principals"`
 	Rules      []Rule      `yaml:"rules"`
 
-	Level slog.Level `yaml:"-"` // what LogLevel says
+	Level slog.Level `yaml:"-"` // what Log says
 }
 
-// Guarded reports whether calls are checked. Without principals, everything is allowed, but from
-// this machine alone.
+// Guarded reports whether calls are checked. Without principals, everything is allowed, but from this machine alone.
 func (c *Config) Guarded() bool { return len(c.Principals) > 0 }
 
 // TLS names files in PEM.
@@ -50,6 +48,17 @@ type TLS struct {
 	Certificate string `yaml:"certificate"`
 	Key         string `yaml:"key"`
 	ClientCA    string `yaml:"clientCA"` // of authorities; without it, no client has a certificate
+}
+
+// A Log is what the process says of itself, on standard error.
+type Log struct {
+	Level string `yaml:"level"` // debug, info, warn or error; default info
+}
+
+// An Audit is the log of what principals did.
+type Audit struct {
+	File string `yaml:"file"` // that lines are appended to; default standard error
+	Mint bool   `yaml:"mint"` // a line for each call that makes IDs, too
 }
 
 // A Space has IDs, counters, or both.
@@ -82,7 +91,7 @@ func (s Space) Location() (string, error) {
 	if s.StoreFile == "" {
 		return s.Store, nil
 	}
-	text, err := os.ReadFile(s.StoreFile)
+	text, err := smallfile.Read(s.StoreFile)
 	var pathErr *fs.PathError
 	if errors.As(err, &pathErr) {
 		err = pathErr.Err // without the name: by mistake it may be the URL itself, with a password
@@ -112,15 +121,14 @@ type Quota struct {
 
 // A Counter is made at its first use. What it is must never change.
 type Counter struct {
-	// Name is a counter's, or a pattern: orders/* for all names that begin so, or * for all other
-	// names.
+	// Name is a counter's, or a pattern: orders/* for all names that begin so, or * for all other names.
 	Name string `yaml:"name"`
 
 	Start int64 `yaml:"start"` // default 1
 	Step  int64 `yaml:"step"`  // default 1
 	Last  int64 `yaml:"last"`  // default the largest int64
 
-	// Periods is day, week, month, quarter, year, or fiscal year from April on. With each period the
+	// Periods is day, week, month, quarter, year, or fiscal-year-04. With each period the
 	// counter begins at Start again.
 	Periods string `yaml:"periods"`
 
@@ -128,8 +136,14 @@ type Counter struct {
 	Series string `yaml:"series"` // of package numbers that has the counter: its errors say what that is
 }
 
-// PeriodAt returns the period of the counter that contains t, or the zero Period if the counter has
-// no periods.
+// UnmarshalYAML sets the defaults first, so that a 0 in the file is one.
+func (c *Counter) UnmarshalYAML(unmarshal func(any) error) error {
+	type counter Counter // without this method
+	*c = Counter{Start: 1, Step: 1, Last: math.MaxInt64}
+	return unmarshal((*counter)(c))
+}
+
+// PeriodAt returns the period of the counter that contains t, or the zero Period if the counter has no periods.
 func (c Counter) PeriodAt(t time.Time) (lease.Period, error) {
 	if c.Periods == "" {
 		return lease.Period{}, nil
@@ -170,8 +184,7 @@ type Issuer struct {
 	TokenFile string `yaml:"tokenFile"` // file of a token to show there
 }
 
-// A Principal is who calls. It shows who it is by a certificate, a token, or a token of a service
-// account.
+// A Principal is who calls. It shows who it is by a certificate, a token, or a token of a service account.
 type Principal struct {
 	Name           string          `yaml:"name"`
 	Certificates   Certificates    `yaml:"certificates"`
@@ -193,15 +206,13 @@ const (
 	Anyone = "anyone"     // everybody, without principals
 )
 
-// A ServiceAccount is the subject of an issuer's tokens, such as
-// system:serviceaccount:shop:billing.
+// A ServiceAccount is the subject of an issuer's tokens, such as system:serviceaccount:shop:billing.
 type ServiceAccount struct {
 	Issuer  string `yaml:"issuer"`
 	Subject string `yaml:"subject"`
 }
 
-// A Rule lets principals do things in spaces. An asterisk alone stands for all principals, or all
-// spaces.
+// A Rule lets principals do things in spaces. An asterisk alone stands for all principals, or all spaces.
 type Rule struct {
 	Principals []string `yaml:"principals"`
 	Spaces     []string `yaml:"spaces"`
@@ -212,13 +223,12 @@ type Rule struct {
 // Verbs are what rules may allow.
 var Verbs = []string{"lease", "list", "mint", "inspect", "count", "set", "observe"}
 
-// quoted is how errors of package yaml show values and anchors. These may be secret, and have
-// quotes in them.
+// quoted is how errors of package yaml show values and anchors. These may be secret, and have quotes in them.
 var quoted = regexp.MustCompile("[`'].*[`']")
 
 // Read reads a file.
 func Read(file string) (*Config, error) {
-	data, err := os.ReadFile(file)
+	data, err := smallfile.Read(file)
 	if err != nil {
 		return nil, fmt.Errorf("config: %w", err)
 	}
@@ -243,8 +253,7 @@ func Parse(file string, data []byte) (*Config, error) {
 	return c, c.Check(file)
 }
 
-// Check sets c.Level, and returns all that is wrong with the configuration. file is its name, for
-// errors.
+// Check sets c.Level, and returns all that is wrong with the configuration. file is its name, for errors.
 func (c *Config) Check(file string) error {
 	k := checker{file: file}
 	k.check(c)

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"io/fs"
 	"os"
@@ -16,7 +17,7 @@ import (
 // whole has everything that a configuration can have.
 const whole = `listen: :8443
 tls: {certificate: cert.pem, key: key.pem, clientCA: ca.pem}
-audit: /var/log/randflaked/audit.log
+audit: {file: /var/log/randflaked/audit.log}
 spaces:
 - name: orders
   kind: randflake
@@ -36,7 +37,7 @@ issuers:
   ca: /var/run/secrets/kubernetes.io/serviceaccount/ca.crt
   tokenFile: /var/run/secrets/kubernetes.io/serviceaccount/token
 principals:
-- {name: billing, certificates: {uri: [spiffe://prod/billing], dns: [Billing.prod]}, tokenHashes: [e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855]}
+- {name: billing, certificates: {uri: [spiffe://prod/billing], dns: [Billing.prod]}, tokenHashes: [7b3d979ca8330a94fa7e9e1b466d8b99e0bcdea1ec90596c0dcc8d7ef6b4300c]}
 - {name: web, serviceAccount: {issuer: https://kubernetes.default.svc, subject: "system:serviceaccount:shop:web"}}
 rules:
 - {principals: [billing], spaces: [orders], verbs: [mint, inspect], quota: {batch: 10}}
@@ -45,7 +46,7 @@ rules:
 
 // Texts in whole that rows of the tests replace.
 const (
-	hash       = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855" // of a token
+	hash       = "7b3d979ca8330a94fa7e9e1b466d8b99e0bcdea1ec90596c0dcc8d7ef6b4300c" // of a token
 	withTLS    = "tls: {certificate: cert.pem, key: key.pem, clientCA: ca.pem}"
 	billing    = "{uri: [spiffe://prod/billing], dns: [Billing.prod]}"
 	kubernetes = "- issuer: https://kubernetes.default.svc\n"
@@ -148,16 +149,15 @@ func TestRight(t *testing.T) {
 		{"rate: 50.5", "rate: 2147483647"},
 		{"{name: invoices/2026, start: 1000, step: 2, last: 99999}", "{name: a}"},
 		{"last: 99999", "last: 1000"},
-		{"last: 99999", "last: 0"},
 		{"last: 99999", "periods: day, zone: Europe/Berlin"},
-		{"last: 99999", "periods: fiscal year from April on, series: " + strings.Repeat("x", 200)},
+		{"last: 99999", "periods: fiscal-year-04, series: " + strings.Repeat("x", 200)},
 		{keys, "  jwks: keys.json\n"},
 		{keys, ""},
 		{billing + ", tokenHashes: [" + hash + "]", "{uri: [spiffe://prod/billing]}"},
 		{billing + ", tokenHashes: [" + hash + "]", "{dns: [Billing.prod]}"},
 		{"certificates: " + billing + ", ", ""},
 		{"listen: :8443", "listen: :8443\nprobes: :8081"},
-		{"listen: :8443", "listen: :8443\nlogLevel: debug"},
+		{"listen: :8443", "listen: :8443\nlog: {level: debug}"},
 		{"/etc/randflaked/sorted", "no/such/file"},
 		{whole, "spaces: [{name: a, kind: ulid}]"},
 		{whole, "spaces: [{name: a, kind: ulid}]\nissuers: [{issuer: idp, audience: randflaked, jwks: keys.json}]"},
@@ -190,7 +190,7 @@ func TestWrong(t *testing.T) {
 		{withTLS, "", "w.yaml: listen: :8443 is open to others without TLS"},
 		{"audit:", "audits:", "line 3: field audits not found"},
 		{"name: orders\n", "name: Orders\n", `w.yaml: spaces[0].name: "Orders": want a name that matches`},
-		{"name: shop", "name: orders", `w.yaml: spaces[1].name: "orders" is there twice`},
+		{"name: shop", "name: orders", "w.yaml: spaces[1].name: it is the same as spaces[0].name: want it in one place"},
 		{"kind: randflake\n", "kind: random\n", `w.yaml: spaces[0].kind: "random": want one of randflake, snowflake, ulid`},
 		{"kind: snowflake, layout: twitter", "kind: snowflake", "w.yaml: spaces[2].layout: "},
 		{"kind: ulid", "kind: ulid, layout: twitter", "w.yaml: spaces[3].layout: ulid IDs have one layout: leave it out"},
@@ -210,6 +210,7 @@ func TestWrong(t *testing.T) {
 		{"nodes: 16", "nodes: 131073", "w.yaml: spaces[0].quota.nodes: 131073: want 1 to 131072, or 0 for no bound"},
 		{"rate: 50.5", "rate: 2147483648", "w.yaml: spaces[0].quota.rate: 2.147483648e+09: want calls a second"},
 		{"quota: {batch: 10}", "quota: {nodes: -1}", "w.yaml: rules[0].quota.nodes: -1: want 1 to"},
+		{"etcd://etcd", "'postgres://me:pass-word@db/ids?space=orders'", "w.yaml: spaces[1].store: it is the same as spaces[0].store"},
 		{"etcd://etcd", "nosuchstore://me:pass-word@host", "w.yaml: spaces[1].store: "},
 		{"/etc/randflaked/sorted", place, "w.yaml: spaces[2].store: "},
 		{"listen: :8443", "listen: :8443\nprobes: 8081", `w.yaml: probes: "8081": want an address and a port`},
@@ -218,19 +219,19 @@ func TestWrong(t *testing.T) {
 		{"quota: {nodes: 16, batch: 1000, rate: 50.5}", "quota: 16", "line 10: cannot unmarshal"},
 		{"listen: :8443", "listen: :8443\nplaintext: 7", "line 2: cannot unmarshal !!int what is there into bool"},
 		{"listen: :8443", "listen: [pass-word]", "line 1: cannot unmarshal !!seq into string"},
-		{"listen: :8443", "listen: :8443\nlogLevel: loud", "w.yaml: logLevel: want debug, info, warn or error"},
+		{"listen: :8443", "listen: :8443\nlog: {level: loud}", "w.yaml: log.level: want debug, info, warn or error"},
 		{"rate: 50.5", "rate: -1", "quota.rate: -1: want calls a second"},
 		{"name: invoices/2026", "name: Invoices", "w.yaml: spaces[0].counters[0].name:"},
 		{"name: invoices/2026", "name: invoices*", "w.yaml: spaces[0].counters[0].name:"},
 		{"last: 99999", "periods: Day", `w.yaml: spaces[0].counters[0].periods: numbers: invalid option: periods "Day": want day, week, month`},
-		{"last: 99999", "periods: day, zone: Europe/Atlantis", "w.yaml: spaces[0].counters[0].periods: unknown time zone Europe/Atlantis"},
-		{"last: 99999", "periods: day, zone: Local", `w.yaml: spaces[0].counters[0].zone: "Local": want one such as Europe/Berlin, with periods`},
+		{"last: 99999", "periods: day, zone: Europe/Atlantis", `w.yaml: spaces[0].counters[0].zone: "Europe/Atlantis": want one of IANA's, such as Europe/Berlin`},
+		{"last: 99999", "periods: day, zone: Local", `w.yaml: spaces[0].counters[0].zone: "Local": want one of IANA's`},
 		{"last: 99999", "zone: Europe/Berlin",
-			`w.yaml: spaces[0].counters[0].zone: "Europe/Berlin": want one such as Europe/Berlin, with periods`},
+			`w.yaml: spaces[0].counters[0].zone: "Europe/Berlin": want one of IANA's, such as Europe/Berlin, with periods`},
 		{"last: 99999", "series: " + strings.Repeat("x", 201), "w.yaml: spaces[0].counters[0].series: want at most 200 bytes"},
-		{"start: 1000", "start: -1", "w.yaml: spaces[0].counters[0]: want a start of 1 or more"},
-		{"step: 2", "step: -1", "w.yaml: spaces[0].counters[0]: want a start of 1 or more"},
-		{"last: 99999", "last: -1", "w.yaml: spaces[0].counters[0]: want a start of 1 or more"},
+		{"start: 1000", "start: 0", "w.yaml: spaces[0].counters[0]: want a start of 1 or more"},
+		{"step: 2", "step: 0", "w.yaml: spaces[0].counters[0]: want a start of 1 or more"},
+		{"last: 99999", "last: 0", "w.yaml: spaces[0].counters[0]: want a start of 1 or more"},
 		{"last: 99999", "last: 9", "w.yaml: spaces[0].counters[0]: want a start of 1 or more, a last that is not before it"},
 		{"  audience: randflaked\n", "", "w.yaml: issuers[0].audience: there is none"},
 		{"jwks: https://", "jwks: http://", "issuers[0].jwks: want a file, or a URL that begins with https:"},
@@ -238,14 +239,15 @@ func TestWrong(t *testing.T) {
 			"issuers[0].jwks: there is none"},
 		{kubernetes, "- issuer: \"\"\n", "issuers[0].issuer: there is none"},
 		{hash, "pass-word", "w.yaml: principals[0].tokenHashes[0]: want the 64 hexadecimal digits of a token's SHA-256, and not the token"},
-		{hash, "e3b0c442", "w.yaml: principals[0].tokenHashes[0]: want the 64 hexadecimal digits"},
+		{hash, "7b3d979c", "w.yaml: principals[0].tokenHashes[0]: want the 64 hexadecimal digits"},
+		{hash, fmt.Sprintf("%x", sha256.Sum256(nil)), "w.yaml: principals[0].tokenHashes[0]: it is the hash of an empty token"},
 		{hash, hash + "0", "w.yaml: principals[0].tokenHashes[0]: want the 64 hexadecimal digits"},
 		{"jwks: https://kubernetes.default.svc", "jwks: https://%zz", "issuers[0].jwks: want a file"},
 		{"[" + hash + "]", "pass-word", "cannot unmarshal !!str what is there into []string"},
 		{"name: web,", "name: web, certificates: {uri: [spiffe://prod/billing]},",
-			"w.yaml: principals[1].certificates.uri[0]: another principal has it"},
-		{"name: web,", "name: web, tokenHashes: [" + strings.ToUpper(hash) + "],", "w.yaml: principals[1].tokenHashes[0]: another principal has it"},
-		{"name: web,", "name: web, certificates: {dns: [billing.prod]},", "w.yaml: principals[1].certificates.dns[0]: another principal has it"},
+			"w.yaml: principals[1].certificates.uri[0]: it is the same as principals[0].certificates.uri[0]"},
+		{"name: web,", "name: web, tokenHashes: [" + strings.ToUpper(hash) + "],", "w.yaml: principals[1].tokenHashes[0]: it is the same as principals[0].tokenHashes[0]"},
+		{"name: web,", "name: web, certificates: {dns: [billing.prod]},", "w.yaml: principals[1].certificates.dns[0]: it is the same as principals[0].certificates.dns[0]"},
 		{"name: web,", "name: web, certificates: {dns: ['spiffe://prod/web']},",
 			`w.yaml: principals[1].certificates.dns[0]: "spiffe://prod/web": want a DNS name`},
 		{"name: web,", "name: web, certificates: {dns: ['']},", `w.yaml: principals[1].certificates.dns[0]: "": want a DNS name`},
@@ -258,7 +260,7 @@ func TestWrong(t *testing.T) {
 		{"name: web,", "name: anyone,", `w.yaml: principals[1].name: "anyone" stands for other callers`},
 		{"{issuer: https://kubernetes.default.svc, subject", "{issuer: https://other, subject",
 			`principals[1].serviceAccount.issuer: "https://other" is not defined`},
-		{"tokenHashes: [" + hash + "]}", account + "}", "w.yaml: principals[1].serviceAccount: another principal has it"},
+		{"tokenHashes: [" + hash + "]}", account + "}", "w.yaml: principals[1].serviceAccount: it is the same as principals[0].serviceAccount"},
 		{`subject: "system:serviceaccount:shop:web"`, `subject: ""`, "principals[1].serviceAccount.subject: there is none"},
 		{", " + account, "", "w.yaml: principals[1]: nothing shows who it is"},
 		{"principals: [billing]", "principals: [billings]", `w.yaml: rules[0].principals[0]: "billings" is not defined`},

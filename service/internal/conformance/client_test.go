@@ -166,7 +166,7 @@ func TestLoss(t *testing.T) {
 	if wait := (*lease.WaitError)(nil); !errors.As(err, &wait) || wait.Err != lease.ErrLoss || time.Until(wait.Until) < time.Minute {
 		t.Errorf("%v", err)
 	}
-	require.Refuses(t, lease.ErrCounter, "after a loss")(strict.Next(t.Context()))
+	require.Refuses(t, lease.ErrCounterLost, "after a loss")(strict.Next(t.Context()))
 	require.NoError(b, counters.Source().SetCounter(t.Context(), "orders", 1001))
 	require.Gives(t, int64(1001), "once it is set")(strict.Next(t.Context()))
 	if all, err := counters.Source().Counters(t.Context(), "", 10); err != nil || len(all) != 1 || all[0].Next != 1003 {

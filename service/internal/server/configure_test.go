@@ -159,7 +159,7 @@ func TestFiles(t *testing.T) {
 		reader.SetReadDeadline(time.Now().Add(time.Minute))
 		readers[name] = reader
 		return w.reconfigure(func(c *config.Config) {
-			c.Audit = file
+			c.Audit.File = file
 			change(c)
 		})
 	}
@@ -174,13 +174,13 @@ func TestFiles(t *testing.T) {
 			c.Issuers = []config.Issuer{{Issuer: "https://issuer.example", CA: "no/such/file"}}
 		},
 		"audit log": func(c *config.Config) {
-			c.Audit = "no/such/file"
+			c.Audit.File = "no/such/file"
 		},
 	} {
 		require.That(t, configure(what, change) != nil, "the file of the %s is not there: no error", what)
 	}
 	w.take("none", "")
-	w.reconfigure(func(c *config.Config) { c.Audit = "" })
+	w.reconfigure(func(c *config.Config) { c.Audit.File = "" })
 	for name, reader := range readers {
 		text, err := io.ReadAll(reader) // which ends when nobody has the other end
 		if has := strings.Contains(string(text), `"msg":"take"`); err != nil || has != (name == "second") {
@@ -228,7 +228,10 @@ func TestChangedFiles(t *testing.T) {
 		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 	}
 	write(place, "sorted")
-	w := newTestbed(t, spaces+"- {name: filed, kind: snowflake, layout: twitter, storeFile: "+place+"}\n")
+	w := newTestbed(t, spaces)
+	w.reconfigure(func(c *config.Config) {
+		c.Spaces = append(c.Spaces, config.Space{Name: "filed", Kind: "snowflake", Layout: "twitter", StoreFile: place})
+	})
 	c := w.setup.Load().config
 	for _, tt := range []struct{ space, file, text string }{
 		{"filed", place, "none"},

@@ -3,6 +3,7 @@ package server
 import (
 	"cmp"
 	"context"
+	"strconv"
 
 	"connectrpc.com/connect"
 
@@ -90,7 +91,7 @@ func (s counterService) Set(ctx context.Context, r *api.SetRequest) (*api.SetRes
 	if err := c.counters().Set(ctx, r.Counter, r.Next); err != nil {
 		return nil, err
 	}
-	s.audit.add("set counter", c.caller, "counter", r.Counter, "next", r.Next)
+	s.audit.add("set counter", c.caller, "counter", r.Counter, "next", strconv.FormatInt(r.Next, 10))
 	return &api.SetResponse{}, nil
 }
 

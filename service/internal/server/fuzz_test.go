@@ -31,7 +31,7 @@ func FuzzBytes(f *testing.F) {
 		}
 		for _, body := range []string{`{"space":"ulid","number":"-1"}`,
 			`{"space":"sorted","number":"9223372036854775807"}`,
-			`{"space":"mint","text":"g000000000000","count":4294967295,"form":7}`,
+			`{"space":"mint","text":"g000000000000","count":4294967295,"format":7}`,
 			`{"space":"none","window":"-9223372036854775808","nodeCount":4294967295,"label":"\u0000"}`,
 			`{"space":"none","counter":"*","next":"9223372036854775807","limit":4294967295,"after":"../meta"}`,
 			`{"space":"none","counter":"few","count":"9223372036854775807","period":"1","periodBegin":"-9223372036854775808"}`, `{"space":"given","counter":"others","next":"-1"}`} {

@@ -1,8 +1,10 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"strconv"
 	"time"
 
 	"connectrpc.com/connect"
@@ -25,15 +27,15 @@ func (s idService) Mint(ctx context.Context, r *api.MintRequest) (*api.MintRespo
 		return nil, fmt.Errorf("%w of space %s: generators that have it lease nodes and make the IDs",
 			wire.ErrNoSecret, c.found.Name)
 	}
-	if _, known := api.Form_name[int32(r.Form)]; !known {
-		return nil, coded(connect.CodeInvalidArgument, "form %d: want FORM_TEXT or FORM_NUMBER", r.Form)
+	if _, known := api.Format_name[int32(r.Format)]; !known {
+		return nil, coded(connect.CodeInvalidArgument, "format %d: want FORMAT_TEXT or FORMAT_NUMBER", r.Format)
 	}
 	n, err := s.reserveRoom(ctx, c, r.Count)
 	if err != nil {
 		return nil, err
 	}
 	answer := &api.MintResponse{}
-	if r.Form == api.Form_FORM_NUMBER {
+	if r.Format == api.Format_FORMAT_NUMBER {
 		answer.Numbers, err = c.state.Minter.Numbers(ctx, n)
 	} else {
 		answer.Ids, err = c.state.Minter.Texts(ctx, n)
@@ -41,22 +43,14 @@ func (s idService) Mint(ctx context.Context, r *api.MintRequest) (*api.MintRespo
 	if err != nil {
 		return nil, err
 	}
-	if c.setup.config.AuditMint {
-		s.audit.add("mint", c.caller, minted(answer)...)
+	if c.setup.config.Audit.Mint {
+		ids := answer.Ids
+		for _, number := range answer.Numbers {
+			ids = append(ids, strconv.FormatInt(number, 10))
+		}
+		s.audit.add("mint", c.caller, "count", len(ids), "first", ids[0], "last", ids[len(ids)-1])
 	}
 	return answer, nil
-}
-
-// minted returns what the audit log says of new IDs.
-func minted(m *api.MintResponse) []any {
-	if len(m.Numbers) > 0 {
-		return span(m.Numbers)
-	}
-	return span(m.Ids)
-}
-
-func span[ID any](ids []ID) []any {
-	return []any{"count", len(ids), "first", ids[0], "last", ids[len(ids)-1]}
 }
 
 // clockLead is how far the time of a plausible ID may be ahead of this clock.
@@ -74,11 +68,7 @@ func (s idService) Inspect(ctx context.Context, r *api.InspectRequest) (*api.Ins
 			randflake.ErrInvalidID, made.Year())
 	}
 	answer.Plausible = !made.After(time.Now().Add(clockLead))
-	var id any = r.GetNumber()
-	if text := r.GetText(); text != "" {
-		id = text
-	}
-	s.audit.add("inspect", c.caller, "id", id)
+	s.audit.add("inspect", c.caller, "id", cmp.Or(r.GetText(), strconv.FormatInt(r.GetNumber(), 10)))
 	return answer, nil
 }
 

@@ -40,13 +40,12 @@ func (s leaseService) Take(ctx context.Context, r *api.TakeRequest) (*api.TakeRe
 
 // auditTake adds the line that says who makes the IDs of a lease, which is of one window.
 func (s *Server) auditTake(by caller, l randflake.Lease, label string) {
-	start, end := l.Start.Unix(), l.End.Unix()
 	s.audit.add("take", by,
-		"window", start/(end-start), // windows are numbered from the Unix epoch on
+		"window", l.Start.Unix()/int64(l.End.Sub(l.Start).Seconds()), // numbered from the Unix epoch on
 		"first_node", l.FirstNode,
 		"last_node", l.LastNode,
-		"start", start,
-		"end", end,
+		"start", l.Start.UTC(),
+		"end", l.End.UTC(),
 		"label", label)
 }
 

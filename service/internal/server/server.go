@@ -29,8 +29,7 @@ import (
 	"github.com/randflake/randflake/service/internal/timed"
 )
 
-// A Server serves the spaces of a configuration, which may change while it runs. It is safe for
-// concurrent use.
+// A Server serves the spaces of a configuration, which may change while it runs. It is safe for concurrent use.
 type Server struct {
 	open   space.Opener
 	audit  *auditLog
@@ -61,8 +60,7 @@ type setup struct {
 	quotas   map[string]config.Quota
 }
 
-// New returns a server without spaces. Audit lines go to other if a configuration has no file for
-// them.
+// New returns a server without spaces. Audit lines go to other if a configuration has no file for them.
 func New(open space.Opener, other io.Writer, logger *slog.Logger) *Server {
 	s := &Server{
 		open:   open,
@@ -143,8 +141,8 @@ func (s *Server) load(c *config.Config, old *setup) (*setup, error) {
 		next.counters[want.Name] = counters
 		next.quotas[want.Name] = want.Quota
 	}
-	if c.Audit != "" {
-		next.audit, err = openAudit(c.Audit) // last, as it stays open if a later step fails
+	if c.Audit.File != "" {
+		next.audit, err = openAudit(c.Audit.File) // last, as it stays open if a later step fails
 		if err != nil {
 			return nil, err
 		}
@@ -192,9 +190,8 @@ func (s *Server) Close() {
 	s.closing.Wait()
 }
 
-// Ready returns an error while calls should go to another replica: while this one shuts down, has
-// no configuration yet, is still opening its spaces, or could never open any. Strangers may read the
-// error.
+// Ready returns an error while calls should go to another replica: while this one shuts down, has no configuration
+// yet, is still opening its spaces, or could never open any. Strangers may read the error.
 func (s *Server) Ready() error {
 	if s.draining.Load() {
 		return errors.New("shutting down")
@@ -262,8 +259,7 @@ func (s *Server) Handler() http.Handler {
 	return s.identified(http.MaxBytesHandler(mux, grpcPrefix+maxMessage))
 }
 
-// Probes returns the handler of what strangers may ask: whether the process lives, and whether it is
-// ready.
+// Probes returns the handler of what strangers may ask: whether the process lives, and whether it is ready.
 func (s *Server) Probes() *http.ServeMux {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })

@@ -177,7 +177,7 @@ func TestLostCounter(t *testing.T) {
 			t.Fatalf("%+v, error %v", run, err)
 		}
 		f.data.Restore(before)
-		for _, want := range []error{lease.ErrNoCounter, lease.ErrCounter, lease.ErrCounter} {
+		for _, want := range []error{lease.ErrNoCounter, lease.ErrCounterLost, lease.ErrCounterLost} {
 			run, _, err := all.Take(t.Context(), "orders", 1)
 			require.That(t, errors.Is(err, want), "after a loss: %+v, error %v, want %v", run, err, want)
 		}
@@ -189,7 +189,7 @@ func TestLostCounter(t *testing.T) {
 func TestPeriods(t *testing.T) {
 	counters := []config.Counter{
 		{Name: "tokyo", Start: 100, Periods: "day", Zone: "Asia/Tokyo"},
-		{Name: "years/*", Periods: "fiscal year from April on"},
+		{Name: "years/*", Periods: "fiscal-year-04"},
 	}
 	counting(t, counters, func(t *testing.T, _ *fake, all *Counters) {
 		want := func(name string, first int64, period string) {
@@ -210,7 +210,7 @@ func TestPeriods(t *testing.T) {
 		// The bubble is at 2027-01-15 08:00 UTC, which is 17:00 in Tokyo.
 		want("tokyo", 100, "2027-01-15")
 		before := next(101, "2027-01-15")
-		want("years/a", 1, "fy2027")
+		want("years/a", 1, "FY2027")
 		time.Sleep(7*time.Hour - time.Second)
 		if h := next(102, "2027-01-15"); h != before {
 			t.Error("another handle in the same day")
@@ -218,7 +218,7 @@ func TestPeriods(t *testing.T) {
 		time.Sleep(time.Second)
 		next(100, "2027-01-16")
 		want("tokyo", 110, "2027-01-16") // after the run of the handle
-		want("years/a", 2, "fy2027")
+		want("years/a", 2, "FY2027")
 		for {
 			if _, err := before.Wait(t.Context()); err != nil {
 				require.That(t, errors.Is(err, lease.ErrClock),
@@ -274,7 +274,7 @@ func TestStatuses(t *testing.T) {
 		for name, n := range map[string]int{"orders/1": 3, "orders/2": 4, "few": 3} {
 			require.NoError(t, wait(name, n))
 		}
-		require.ErrorIs(t, wait("few", 1), lease.ErrEnd, "after its end")
+		require.ErrorIs(t, wait("few", 1), lease.ErrCounterEnded, "after its end")
 		synctest.Wait()
 		got := all.Statuses()
 		var held uint64
@@ -285,7 +285,7 @@ func TestStatuses(t *testing.T) {
 		}
 		want := (counter.Status{Taken: held + 7, Issued: 7, Held: held})
 		require.That(t, got["orders/*"] == want && held != 0, "orders: %+v, want %+v", got["orders/*"], want)
-		if few := got["few"]; few.Issued != 3 || !errors.Is(few.Err, lease.ErrEnd) || len(got) != 2 {
+		if few := got["few"]; few.Issued != 3 || !errors.Is(few.Err, lease.ErrCounterEnded) || len(got) != 2 {
 			t.Errorf("%+v: want three numbers of few and why there are no more, and nothing else", got)
 		}
 		for range 2 {

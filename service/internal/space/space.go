@@ -209,7 +209,7 @@ func (s *Space) verify(ctx context.Context, store *lease.Space) (check string, e
 	}
 	if s.Kind != "randflake" && info.Check != "" {
 		return "", fmt.Errorf("%w: the store is that of a space of Randflake IDs, with a secret: "+
-			"want another one for %s IDs", lease.ErrSecret, s.Kind)
+			"want another one for %s IDs", lease.ErrWrongSecret, s.Kind)
 	}
 	if s.Cipher == nil {
 		return info.Check, nil

@@ -14,6 +14,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -59,7 +60,12 @@ func (t *tool) run(ctx context.Context, args []string) int {
 	t.args = args
 	root := t.root()
 	root.SetArgs(withNegatives(root, args))
+	var help bytes.Buffer // and completions: cobra drops the errors of writing them
+	root.SetOut(&help)
 	err := root.ExecuteContext(ctx)
+	if err == nil && help.Len() > 0 {
+		err = t.print("%s", &help)
+	}
 	if err == nil || errors.Is(err, errUnread) {
 		return exitOK
 	}
@@ -76,9 +82,8 @@ func (t *tool) run(ctx context.Context, args []string) int {
 	return exitFailed
 }
 
-// withNegatives turns negative numbers, which are IDs and not flags, into operands: it adds a space
-// before the minus sign, as white space around an operand is ignored. A number that is the value of
-// a flag stays as it is.
+// withNegatives turns negative numbers, which are IDs and not flags, into operands: it adds a space before the minus
+// sign, as white space around an operand is ignored. A number that is the value of a flag stays as it is.
 func withNegatives(root *cobra.Command, args []string) []string {
 	cmd, _, _ := root.Find(args) // a command in any case
 	marked := slices.Clone(args)

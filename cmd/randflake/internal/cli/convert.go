@@ -11,14 +11,14 @@ import (
 )
 
 // writtenForms are the words of --to.
-var writtenForms = []string{formText, formInt, "unsigned", formHex}
+var writtenForms = []string{formText, formNumber, "unsigned", formHex}
 
 func (t *tool) convertCommand() *cobra.Command {
 	var to string
 	p := parser{from: formAuto}
 	cmd := &cobra.Command{
 		Use:   "convert [ID]...",
-		Short: "convert IDs to another form",
+		Short: "convert IDs to another format",
 		RunE: func(_ *cobra.Command, ids []string) error {
 			if to == "" && isTerminal(t.stdout) {
 				if err := t.print(convertRow, "TEXT", "SIGNED", "UNSIGNED", "HEX"); err != nil {
@@ -35,7 +35,7 @@ func (t *tool) convertCommand() *cobra.Command {
 		},
 	}
 	fromFlag(cmd, &p.from)
-	choiceFlag(cmd, &to, "to", "", "FORM", "text, int, which is signed, unsigned, hex (default all)",
+	choiceFlag(cmd, &to, "to", "", "FORMAT", "text, number, which is signed, unsigned, hex (default all)",
 		writtenForms...)
 	return cmd
 }
@@ -43,7 +43,7 @@ func (t *tool) convertCommand() *cobra.Command {
 // convertRow has a column for each of writtenForms.
 const convertRow = "%-13v  %-20v  %-20v  %v\n"
 
-// appendConverted appends an ID in another form, or in all. Its text has the prefix that it had.
+// appendConverted appends an ID in another format, or in all. Its text has the prefix that it had.
 func (r parsed) appendConverted(b []byte, to string) ([]byte, error) {
 	switch {
 	case r.err != nil:

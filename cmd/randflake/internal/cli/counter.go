@@ -65,14 +65,15 @@ func countersOf(ctx context.Context, space *lease.Space, prefix string) (all []l
 	}
 }
 
-// A counterJSON is what counter list prints of a counter. Scripts read it, so it stays as it is when a store's form changes.
+// A counterJSON is what counter list prints of a counter. Scripts read it, so it stays as it is when a store's format
+// changes. Numbers are strings, as JavaScript and jq would round them.
 type counterJSON struct {
 	Name    string `json:"name"`
 	State   string `json:"state"`
-	Next    *int64 `json:"next"` // null if it has ended
-	Start   int64  `json:"start"`
-	Step    int64  `json:"step"`
-	Last    int64  `json:"last"`
+	Next    *int64 `json:"next,string"` // null if it has ended
+	Start   int64  `json:"start,string"`
+	Step    int64  `json:"step,string"`
+	Last    int64  `json:"last,string"`
 	Periods string `json:"periods"` // "" for none, and so for the next two
 	Period  string `json:"period"`
 	Series  string `json:"series"`
@@ -170,6 +171,13 @@ func (t *tool) counterCreateCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			want := c
+			want.Start = cmp.Or(config.Start, c.Start)
+			want.Step = cmp.Or(config.Step, c.Step)
+			want.Last = cmp.Or(config.Last, c.Last)
+			if err := c.Match(want); err != nil {
+				return err
+			}
 			return t.print("%s a counter %s: %s\n", made, args[0], goesOn(c))
 		}),
 	}
@@ -215,7 +223,7 @@ func (h *home) counterError(name string, err error) error {
 	case errors.Is(err, lease.ErrInvalid): // a wrong command line: no other command helps
 	case errors.Is(err, lease.ErrNoCounter):
 		return fmt.Errorf("%w: randflake counter create %s%s", err, name, store)
-	case errors.Is(err, lease.ErrCounter):
+	case errors.Is(err, lease.ErrCounterLost):
 		return fmt.Errorf("%w: randflake counter set %s NUMBER%s", err, name, store)
 	}
 	return err

@@ -32,8 +32,8 @@ var writings = []struct {
 	form  string
 	write func(b []byte, e entry) []byte
 }{
-	{formInt, func(b []byte, e entry) []byte { return strconv.AppendInt(b, int64(e.bits64()), 10) }},
-	{formInt, func(b []byte, e entry) []byte { return strconv.AppendUint(b, e.bits64(), 10) }},
+	{formNumber, func(b []byte, e entry) []byte { return strconv.AppendInt(b, int64(e.bits64()), 10) }},
+	{formNumber, func(b []byte, e entry) []byte { return strconv.AppendUint(b, e.bits64(), 10) }},
 	{formText, func(b []byte, e entry) []byte { return inText(b, randflake.ID(e.bits64())) }},
 	{formGosuda, func(b []byte, e entry) []byte { return append(b, compat.EncodeString(int64(e.bits64()))...) }},
 	{formHex, func(b []byte, e entry) []byte { return inHex(b, randflake.ID(e.bits64())) }},

@@ -19,8 +19,7 @@ type filter struct {
 	isNo   bool // a text had an answer that is a finding
 }
 
-// An answerer appends the answer to a text, in whole lines. The error says why there is no answer,
-// or why it is bad.
+// An answerer appends the answer to a text, in whole lines. The error says why there is no answer, or why it is bad.
 type answerer func(b []byte, text string) ([]byte, error)
 
 // sayWhatIsRead prints a note if a person has to type the input.
@@ -91,8 +90,7 @@ func (f *filter) lines(input io.Reader) error {
 	}
 }
 
-// readLine returns the next line. If the line is too long, readLine skips it and returns
-// bufio.ErrBufferFull.
+// readLine returns the next line. If the line is too long, readLine skips it and returns bufio.ErrBufferFull.
 func readLine(r *bufio.Reader) (string, error) {
 	line, err := r.ReadSlice('\n')
 	if err != bufio.ErrBufferFull {
@@ -104,8 +102,7 @@ func readLine(r *bufio.Reader) (string, error) {
 	return "", bufio.ErrBufferFull
 }
 
-// answerOne answers a text, which is a line, or an operand if line is 0. It returns only errors of
-// the output.
+// answerOne answers a text, which is a line, or an operand if line is 0. It returns only errors of the output.
 func (f *filter) answerOne(text string, line int) error {
 	var wrong error
 	f.buf, wrong = f.answer(f.buf[:0], text)
@@ -118,8 +115,7 @@ func (f *filter) answerOne(text string, line int) error {
 	return nil
 }
 
-// refuse prints what is wrong with a text. It flushes earlier answers first, so that a terminal
-// shows all in order.
+// refuse prints what is wrong with a text. It flushes earlier answers first, so that a terminal shows all in order.
 func (f *filter) refuse(line int, wrong error) error {
 	if errors.Is(wrong, errNo) {
 		f.isNo = true

@@ -10,8 +10,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// A value makes a flag, as the interface of cobra wants it: set parses its text, and help shows its
-// name.
+// A value makes a flag, as the interface of cobra wants it: set parses its text, and help shows its name.
 type value struct {
 	name string
 	set  func(text string) error
@@ -21,9 +20,8 @@ func (v value) Set(text string) error { return v.set(text) }
 func (v value) String() string        { return "" }
 func (v value) Type() string          { return v.name }
 
-// pathFlag defines a flag that names a file or a directory. White space around a name is refused,
-// and so is an empty name: it often comes from an unset variable in a script, and must not mean the
-// default.
+// pathFlag defines a flag that names a file or a directory. White space around a name is refused, and so is an empty
+// name: it often comes from an unset variable in a script, and must not mean the default.
 func pathFlag(cmd *cobra.Command, target *string, name, short, kind, usage string) {
 	cmd.Flags().VarP(value{kind, func(text string) error {
 		if text == "" || strings.TrimSpace(text) != text {

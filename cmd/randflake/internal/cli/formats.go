@@ -19,10 +19,10 @@ type format[ID any] func(b []byte, id ID) []byte
 // The formats of each type of IDs, by the words of --format.
 var (
 	randflakeFormats = map[string]format[randflake.ID]{
-		"text": line(inText[randflake.ID]),
-		"json": line(inJSON[randflake.ID]),
-		"int":  line(func(b []byte, id randflake.ID) []byte { return strconv.AppendInt(b, int64(id), 10) }),
-		"hex":  line(inHex[randflake.ID]),
+		"text":   line(inText[randflake.ID]),
+		"json":   line(inJSON[randflake.ID]),
+		"number": line(func(b []byte, id randflake.ID) []byte { return strconv.AppendInt(b, int64(id), 10) }),
+		"hex":    line(inHex[randflake.ID]),
 		"binary": func(b []byte, id randflake.ID) []byte {
 			return binary.LittleEndian.AppendUint64(b, uint64(id))
 		},
@@ -30,7 +30,7 @@ var (
 	snowflakeFormats = map[string]format[snowflake.ID]{
 		"text":     line(inText[snowflake.ID]),
 		"json":     line(inJSON[snowflake.ID]),
-		"int":      line(inText[snowflake.ID]),
+		"number":   line(inText[snowflake.ID]),
 		"hex":      line(inHex[snowflake.ID]),
 		formBase32: line(base32.append),
 		formBase58: line(base58.append),

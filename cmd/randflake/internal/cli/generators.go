@@ -50,16 +50,13 @@ func (r *newRequest) mintSnowflakes(ctx context.Context, f format[snowflake.ID])
 	return mintLeased(ctx, r, f, 1, 1, keep)
 }
 
-// checkLifetime returns an error if a layout has ended, and prints a note if it ends within five
-// years.
+// checkLifetime returns an error if a layout has ended, and prints a note if it ends within five years.
 func (t *tool) checkLifetime(layout *snowflake.Layout, now time.Time) error {
 	end := layout.Expires()
-	ended := !now.Before(end)
-	endsSoon := !now.AddDate(5, 0, 0).Before(end)
 	switch {
-	case ended:
+	case !now.Before(end):
 		return fmt.Errorf("layout %s ended at %s: want another layout", layout.Name(), end.Format(time.RFC3339))
-	case endsSoon:
+	case !now.AddDate(5, 0, 0).Before(end):
 		t.note(fmt.Sprintf("layout %s ends at %s: want another layout for something new",
 			layout.Name(), end.Format(time.RFC3339)))
 	}

@@ -171,7 +171,7 @@ func (i *inspector) randflakeReading(p parsed) reading {
 	r := readRandflake(i.cipher, p.id)
 	r.prefix = p.prefix
 	if p.form == formGosuda {
-		r.note = textField("form", formGosuda)
+		r.note = textField("format", formGosuda)
 	}
 	return r
 }

@@ -60,7 +60,7 @@ func TestInspectForms(t *testing.T) {
 	text, decimal, hex := id.String(), strconv.FormatInt(int64(id), 10), fmt.Sprintf("%016x", uint64(id))
 	for _, args := range [][]string{
 		{text}, {"--from", "text", text}, {`"` + text + `"`},
-		{"--kind=randflake", decimal}, {"--kind=randflake", "--from", "int", decimal}, {"--kind=randflake", "--", decimal},
+		{"--kind=randflake", decimal}, {"--kind=randflake", "--from", "number", decimal}, {"--kind=randflake", "--", decimal},
 		{"--kind=randflake", "0x" + hex}, {"--kind=randflake", "0X" + strings.ToUpper(hex)}, {"--kind=randflake", "--from", "hex",
 			hex}, {"--kind=randflake", "--from=hex", "0x" + hex},
 	} {
@@ -74,12 +74,12 @@ func TestInspectForms(t *testing.T) {
 	got := succeed(t, " "+text+"\r\n\n"+decimal, "inspect", "--kind", "randflake", "--secret-file", file)
 	require.That(t, got == want+want, "from standard input: %q, want %q twice", got, want)
 	other := gosuda.EncodeString(int64(id))
-	want = strings.Replace(want, "\n", "  form gosuda\n", 1)
+	want = strings.Replace(want, "\n", "  format gosuda\n", 1)
 	for _, from := range []string{"auto", "gosuda"} {
 		require.Equal(t, succeed(t, "", "inspect", "--secret-file", file, "--from", from, other), want, "--from %s %s", from, other)
 	}
 	got = succeed(t, "", "inspect", "--secret-file", file, "--json", other)
-	require.That(t, strings.Contains(got, `"id":"`+text+`"`) && strings.Contains(got, `"form":"gosuda"`),
+	require.That(t, strings.Contains(got, `"id":"`+text+`"`) && strings.Contains(got, `"format":"gosuda"`),
 		"%s: %s, want %s and its form", other, got, text)
 }
 
@@ -108,8 +108,8 @@ func TestInspectRefuses(t *testing.T) {
 		{"", "gosuda", "want 1 to 13 digits"},
 		{"18446744073709551616", "auto", "more than 64 bits"},
 		{"-9223372036854775809", "auto", "more than 64 bits"},
-		{"--5", "int", "not a decimal number"},
-		{"5a", "int", "not a decimal number"},
+		{"--5", "number", "not a decimal number"},
+		{"5a", "number", "not a decimal number"},
 		{"0x", "auto", "not a hexadecimal number"},
 		{"0xg", "auto", "not a hexadecimal number"},
 		{"0x-5", "auto", "not a hexadecimal number"},
@@ -222,9 +222,9 @@ func TestFailedInput(t *testing.T) {
 func TestConvert(t *testing.T) {
 	for _, id := range []randflake.ID{0, 1, -1, -5, -4699162222527489228, math.MinInt64, math.MaxInt64, 175928847299117063} {
 		written := map[string]string{
-			"text": id.String(), "int": fmt.Sprint(int64(id)), "unsigned": fmt.Sprint(uint64(id)), "hex": fmt.Sprintf("0x%016x", uint64(id)),
+			"text": id.String(), "number": fmt.Sprint(int64(id)), "unsigned": fmt.Sprint(uint64(id)), "hex": fmt.Sprintf("0x%016x", uint64(id)),
 		}
-		from := map[string]string{"text": "text", "int": "int", "unsigned": "int", "hex": "hex"}
+		from := map[string]string{"text": "text", "number": "number", "unsigned": "number", "hex": "hex"}
 		for form, text := range written {
 			for to, want := range written {
 				got := succeed(t, "", "convert", "--from", from[form], "--to", to, text)
@@ -232,7 +232,7 @@ func TestConvert(t *testing.T) {
 			}
 		}
 		table := succeed(t, written["hex"]+"\n"+written["hex"]+"\n", "convert")
-		row := []string{written["text"], written["int"], written["unsigned"], written["hex"]}
+		row := []string{written["text"], written["number"], written["unsigned"], written["hex"]}
 		if lines := strings.Split(table, "\n"); len(lines) != 3 || fmt.Sprint(strings.Fields(lines[1])) != fmt.Sprint(row) || len(lines[1]) > 80 {
 			t.Errorf("%q, want %q twice, and no head in a pipe", table, row)
 		}
@@ -358,12 +358,12 @@ func TestInspectNumber(t *testing.T) {
 	out := succeed(t, "", "inspect", "--secret-file", file, text)
 	want := fmt.Sprintf("%-19s  %-22s  2025-01-31T12:00:00Z  node  70000  sequence %6d\n", id, "randflake", f.Sequence)
 	require.Contains(t, out, want, "the output")
-	for _, from := range []string{"auto", "int"} {
+	for _, from := range []string{"auto", "number"} {
 		require.Equal(t, succeed(t, "", "inspect", "--secret-file", file, "--from", from, text), out, "--from %s", from)
 	}
 	plain := fmt.Sprintf("%s  2025-01-31T12:00:00Z  node  70000  sequence %6d\n", id, f.Sequence)
 	require.Equal(t, succeed(t, "", "inspect", "--secret-file", file, "--kind", "randflake", text), plain, "--kind randflake")
-	object := fmt.Sprintf(`{"kind":"randflake","id":"%s","int":"%s","time":"2025-01-31T12:00:00Z","fields":{"node":70000,"sequence":%d},"plausible":true}`+"\n", id, text, f.Sequence)
+	object := fmt.Sprintf(`{"kind":"randflake","id":"%s","number":"%s","time":"2025-01-31T12:00:00Z","fields":{"node":70000,"sequence":%d},"plausible":true}`+"\n", id, text, f.Sequence)
 	require.Contains(t, succeed(t, "", "inspect", "--secret-file", file, "--json", text), object, "--json")
 }
 
@@ -376,7 +376,7 @@ func TestInspectSnowflake(t *testing.T) {
 	id, err := snowflake.Parse(documented)
 	check(t, err)
 	for _, args := range [][]string{
-		{documented}, {`"` + documented + `"`}, {"--kind", "snowflake", documented}, {"--from", "int", documented}, {"--from", "text",
+		{documented}, {`"` + documented + `"`}, {"--kind", "snowflake", documented}, {"--from", "number", documented}, {"--from", "text",
 			documented},
 		{fmt.Sprintf("0x%016x", int64(id))}, {"--from", "hex", fmt.Sprintf("%x", int64(id))},
 		{"--from", "base32", string(base32.append(nil, id))}, {"--from", "base58", string(base58.append(nil, id))}, {"--from=base62",
@@ -391,7 +391,7 @@ func TestInspectSnowflake(t *testing.T) {
 			t.Errorf("inspect %q: %q, want %q in it", args, got, want)
 		}
 	}
-	object := `{"kind":"snowflake","layout":"discord","id":"175928847299117063","int":"175928847299117063","time":"2016-04-30T11:18:25.796Z","fields":{"worker":1,"process":0,"sequence":7},"plausible":true}` + "\n"
+	object := `{"kind":"snowflake","layout":"discord","id":"175928847299117063","number":"175928847299117063","time":"2016-04-30T11:18:25.796Z","fields":{"worker":1,"process":0,"sequence":7},"plausible":true}` + "\n"
 	require.Equal(t, succeed(t, "", "inspect", "--json", "--layout", "discord", documented), object, "as JSON")
 }
 
@@ -410,7 +410,7 @@ func TestInspectRefusesKinds(t *testing.T) {
 		"--from base62 zzzzzzzzzzz":                   "at most LygHa16AHYF",
 		"--kind snowflake 0":                          "choose one with --kind or --layout",
 		"--kind ulid 5":                               "26 digits of a ULID",
-		"--from int 5":                                "--secret-file",
+		"--from number 5":                             "--secret-file",
 		"8ZZZZZZZZZZZZZZZZZZZZZZZZZ":                  "ULIDs and UUIDs",
 		"017f22e2-79b0-7cc3-98c4-dc0c0c07398g":        "26 digits of a ULID",
 		"--from hex 017f22e279b07cc398c4dc0c0c07398f": "more than 64 bits",
@@ -488,7 +488,7 @@ func FuzzInspect(f *testing.F) {
 		f.Add(text, uint8(2), uint8(1))
 		f.Add(text, uint8(3), uint8(2))
 	}
-	froms := []string{"auto", "text", "int", "hex", "base32", "base58", "base62", "gosuda"}
+	froms := []string{"auto", "text", "number", "hex", "base32", "base58", "base62", "gosuda"}
 	f.Fuzz(func(t *testing.T, text string, kind, from uint8) {
 		in := at(time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC))
 		in.json, in.cipher = true, fixedCipher()
@@ -520,7 +520,7 @@ func TestPublishedIDs(t *testing.T) {
 		{"7102577116159582209L", "snowflake unix          2023-08-30T09:05:43.994Z"},
 		{"0x62916c418e82a001", "snowflake unix          2023-08-30T09:05:43.994Z"},
 		{"--layout unix 0x62916c418e82a001", "7102577116159582209  snowflake unix"},
-		{"--layout unix --from int 7102577116159582209", "2023-08-30T09:05:43.994Z"},
+		{"--layout unix --from number 7102577116159582209", "2023-08-30T09:05:43.994Z"},
 		{"1541815603606036480", "snowflake twitter       2022-06-28T16:07:40.105Z"},
 		{"175928847299117063", "snowflake discord       2016-04-30T11:18:25.796Z"},
 		{"--layout discord -- -9223372036854775808", "2084-"},
@@ -552,7 +552,7 @@ func TestPublishedIDs(t *testing.T) {
 		{"1EC9414C-232A-6B00-B3C8-9F6BDECED846", "2022-02-22T19:22:22.000Z  version      6\n"},
 		{"017F22E2-79B0-7CC3-98C4-DC0C0C07398F", "2022-02-22T19:22:22.000Z  version      7\n"},
 		{"0186c1b2-52d1-4320-9bac-f847db4148a8", "uuid                    no time  version      4\n"},
-		{"0186c1b2-52d1-4320-9bac-f847db4148a8", "2023-03-08T14:48:54.737Z  entropy 43209bacf847db4148a8  form   uuid\n"},
+		{"0186c1b2-52d1-4320-9bac-f847db4148a8", "2023-03-08T14:48:54.737Z  entropy 43209bacf847db4148a8  format   uuid\n"},
 		{"919108f7-52d1-4320-9bac-f847db4148a8", "no time  version      4\n\n"},
 		{"2489E9AD-2EE2-8E00-8EC9-32D5F69181C0", "no time  version      8\n\n"},
 		{"5df41881-3aed-3515-88a7-2f4a814cf09e", "no time  version      3\n\n"},
@@ -567,7 +567,7 @@ func TestPublishedIDs(t *testing.T) {
 		{"00000000-0000-0000-c000-000000000046",
 			"\n00000000-0000-0000-c000-000000000046  uuid                    no time\n"}, // of COM, which has no version
 		{"00020813-0000-0000-C000-000000000046",
-			"  ulid                    1970-04-11T23:43:17.504Z  entropy 0000c000000000000046  form   uuid\n\n"},
+			"  ulid                    1970-04-11T23:43:17.504Z  entropy 0000c000000000000046  format   uuid\n\n"},
 		{"--json user_01h2xcejqtf2nbrexx3vqjhp41",
 			`{"kind":"uuid","id":"0188bac7-4afa-78aa-bc3b-bd1eef28d881","prefix":"user","time":"2023-06-14T16:40:03.066Z","fields":{"version":7},"plausible":true}`},
 
@@ -680,12 +680,12 @@ func TestConvertPasted(t *testing.T) {
 		"--from gosuda 1234567890123":     "1228503247364293699",
 		"--from gosuda ord_3vgoe12ccb8gh": "4594531474933654033",
 	} {
-		got := succeed(t, "", append([]string{"convert", "--to", "int"}, strings.Fields(text)...)...)
+		got := succeed(t, "", append([]string{"convert", "--to", "number"}, strings.Fields(text)...)...)
 		require.That(t, got == want+"\n", "%q: %q, want %s", text, got, want)
 	}
 	all := "01FWHE4YDGFK1SHH6W1G60EECF  017f22e2-79b0-7cc3-98c4-dc0c0c07398f  0x017f22e279b07cc398c4dc0c0c07398f\n"
 	require.Equal(t, succeed(t, "", "convert", "017F22E2-79B0-7CC3-98C4-DC0C0C07398F"), all, "without --to")
-	wantFailure(t, call(t, "", "convert", "--to", "int", "017F22E2-79B0-7CC3-98C4-DC0C0C07398F"), exitFailed,
+	wantFailure(t, call(t, "", "convert", "--to", "number", "017F22E2-79B0-7CC3-98C4-DC0C0C07398F"), exitFailed,
 		"has 128 bits: want --to text or --to hex")
 }
 

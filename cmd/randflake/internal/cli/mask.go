@@ -32,13 +32,12 @@ type pair struct {
 	masked randflake.ID // encrypted, for others
 }
 
-// A finder finds the pair of a text, which is one of both forms.
-type finder func(m *masker, text string) (pair, error)
-
 type masker = mask.Masker[int64]
 
-// masking completes a command that finds the pair of each text and shows the other form of it.
-func (t *tool) masking(cmd *cobra.Command, find finder, show func(pair) string) *cobra.Command {
+// masking completes a command that finds the pair of each text, which is one of both, and shows the other.
+func (t *tool) masking(
+	cmd *cobra.Command, find func(m *masker, text string) (pair, error), show func(pair) string,
+) *cobra.Command {
 	var from secretSource
 	secretFlag(cmd, &from)
 	var asJSON bool

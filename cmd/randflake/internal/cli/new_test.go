@@ -37,7 +37,7 @@ func TestFormats(t *testing.T) {
 	for name, want := range map[string]string{
 		"text":   "vvvvvvvvvvvvr\n",
 		"json":   "\"vvvvvvvvvvvvr\"\n",
-		"int":    "-5\n",
+		"number": "-5\n",
 		"hex":    "0xfffffffffffffffb\n",
 		"binary": "\xfb\xff\xff\xff\xff\xff\xff\xff",
 	} {
@@ -46,7 +46,7 @@ func TestFormats(t *testing.T) {
 	for name, want := range map[string]string{
 		"text":   "175928847299117063\n",
 		"json":   "\"175928847299117063\"\n",
-		"int":    "175928847299117063\n",
+		"number": "175928847299117063\n",
 		"hex":    "0x0271065ac1020007\n",
 		"binary": "\x02\x71\x06\x5a\xc1\x02\x00\x07",
 	} {
@@ -177,8 +177,8 @@ func TestNewIntoInspect(t *testing.T) {
 	succeed(t, "", "store", "init", "--never-used", "--nodes", "1024", small)
 	// With the kind, as a number can be a Snowflake ID, too.
 	for form, from := range map[string]string{
-		"text": "text", "int": "int --kind randflake", "hex": "hex --kind randflake", "json": "auto",
-		"snowflake/text": "auto", "snowflake/int": "int", "snowflake/hex": "hex", "snowflake/json": "auto",
+		"text": "text", "number": "number --kind randflake", "hex": "hex --kind randflake", "json": "auto",
+		"snowflake/text": "auto", "snowflake/number": "number", "snowflake/hex": "hex", "snowflake/json": "auto",
 		"snowflake/base32": "base32", "snowflake/base58": "base58", "snowflake/base62": "base62",
 	} {
 		args := []string{"new", "-n", "100", "--store", dir, "--format"}

@@ -50,8 +50,7 @@ func (t *tool) nextCommand() *cobra.Command {
 func (t *tool) printNext(ctx context.Context, space *lease.Space, name string, n int64, create bool) error {
 	var options []counter.Option
 	if create {
-		// OrCreate refuses a counter that is there with another configuration: don't ask for one
-		// then.
+		// OrCreate refuses a counter that is there with another configuration: don't ask for one then.
 		_, err := space.Counter(ctx, name)
 		if errors.Is(err, lease.ErrNoCounter) {
 			options = append(options, counter.OrCreate(counter.Config{}))

@@ -60,8 +60,7 @@ func (h *home) run(
 	}
 }
 
-// firstUse makes the state directory, unless it already has contents or the user named a store or
-// secret.
+// firstUse makes the state directory, unless it already has contents or the user named a store or secret.
 func (h *home) firstUse(t *tool) error {
 	switch {
 	case !h.implied:

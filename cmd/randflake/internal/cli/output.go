@@ -45,9 +45,8 @@ func isBrokenPipe(err error) bool {
 	return false
 }
 
-// errUnread means that the reader of the output closed the pipe, which is no failure. It is an
-// error of its own because a broken connection to a server returns the same error as a closed pipe,
-// and is a failure.
+// errUnread means that the reader of the output closed the pipe, which is no failure. It is an error of its own
+// because a broken connection to a server returns the same error as a closed pipe, and is a failure.
 var errUnread = errors.New("the reader has closed the output")
 
 // isTerminal reports whether a stream is a terminal, where a person types or reads.
@@ -100,8 +99,7 @@ func (f finding) Is(e error) bool { return e == errNo }
 // note writes a text, as that of an error, to standard error.
 func (t *tool) note(text string) { fmt.Fprintf(t.stderr, "randflake: %s\n", t.inLine(text)) }
 
-// inLine returns a text in one line and without the passwords of URLs, which can be
-// anywhere in a wrong command line.
+// inLine returns a text in one line and without the passwords of URLs, which can be anywhere in a wrong command line.
 func (t *tool) inLine(text string) string {
 	named, _ := url.FromEnvironment()
 	words := append(slices.Clip(t.args), named, os.Getenv(storeVariable), os.Getenv(storeFileVariable))

@@ -18,7 +18,7 @@ const (
 	formAuto   = "auto"   // the form that the text shows
 	formText   = "text"   // of a Randflake ID
 	formGosuda = "gosuda" // of a Randflake ID, as gosuda/randflake prints it
-	formInt    = "int"
+	formNumber = "number"
 	formHex    = "hex"
 	formBase32 = "base32" // of a Snowflake ID, as are the next two
 	formBase58 = "base58"
@@ -29,8 +29,8 @@ const (
 )
 
 func fromFlag(cmd *cobra.Command, from *string) {
-	choiceFlag(cmd, from, "from", "", "FORM", "auto (default), text, gosuda, int, hex, base32 ...",
-		formAuto, formText, formGosuda, formInt, formHex, formBase32, formBase58, formBase62)
+	choiceFlag(cmd, from, "from", "", "FORMAT", "auto (default), text, gosuda, number, hex, base32 ...",
+		formAuto, formText, formGosuda, formNumber, formHex, formBase32, formBase58, formBase62)
 }
 
 // A parsed text is an ID, or an error.
@@ -82,7 +82,7 @@ func (p *parser) assumedNote() string {
 // read drops what is around the ID of a text, finds the form, and reads the ID in that form.
 func (p *parser) read(text string) parsed {
 	r := parsed{text: text}
-	if p.from == formAuto || p.from == formInt {
+	if p.from == formAuto || p.from == formNumber {
 		r.text = plainNumber(r.text)
 	}
 	if p.from == formAuto {
@@ -100,7 +100,7 @@ func (p *parser) formOf(text string) string {
 	case p.kind == kindULID:
 		return cmp.Or(wideForm(text), formULID) // as a ULID, other texts are refused
 	case p.kind == kindSnowflake && p.from == formText:
-		return formInt // the text of a Snowflake ID is its decimal number
+		return formNumber // the text of a Snowflake ID is its decimal number
 	case p.kind == kindAny && p.from == formText:
 		return cmp.Or(wideForm(text), formText) // 128 bits have a text, too
 	case p.from == formAuto:
@@ -124,7 +124,7 @@ func (p *parser) shownForm(text string) string {
 	case hasHexPrefix(text): // 0x0271000000000000
 		return formHex
 	case p.kind == kindSnowflake, isDecimal(text), strings.HasPrefix(text, "-"): // 175928847299117063, -5
-		return formInt
+		return formNumber
 	}
 	return formText // jvgoe12ccb8gh, ord_jvgoe12ccb8gh, and whatever is wrong
 }
@@ -138,7 +138,7 @@ func (p *parser) readForm(r *parsed) (err error) {
 		r.layout = "tsid"
 	case formHex:
 		r.id, err = parseHex(r.text)
-	case formInt:
+	case formNumber:
 		r.id, err = parseInt(r.text, p.kind)
 	case formText:
 		err = p.readText(r)

@@ -79,7 +79,7 @@ func (r reading) appendJSON(b []byte, now time.Time) []byte {
 		textField("layout", r.layout),
 		textField("id", r.prefix+r.id),
 		textField("prefix", r.typeID),
-		textField("int", r.decimal),
+		textField("number", r.decimal),
 		textField("time", string(r.appendTime(nil))),
 		r.note,
 	})

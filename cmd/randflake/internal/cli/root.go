@@ -25,7 +25,6 @@ func (t *tool) root() *cobra.Command {
 	stores := &cobra.Command{Use: "stores", Short: "what --store and --secret-file mean"}
 	kinds := &cobra.Command{Use: "kinds", Short: "kinds, layouts and formats of IDs"}
 	group(root, t.versionCommand(), stores, kinds)
-	root.SetOut(t.stdout)
 	root.SetErr(t.stderr)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return wrong(cmd, "%v", err) })
 	add := func(id, title string, commands ...*cobra.Command) {

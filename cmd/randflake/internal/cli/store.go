@@ -85,8 +85,7 @@ func (t *tool) storeRetireCommand() *cobra.Command {
 	return cmd
 }
 
-// beginning says from when on leases are granted again, in a space whose data was lost or that was
-// moved.
+// beginning says from when on leases are granted again, in a space whose data was lost or that was moved.
 func beginning(info lease.Info) string {
 	if info.ReserveOpens.IsZero() {
 		return "leases begin at " + clockTime(info.Floor)

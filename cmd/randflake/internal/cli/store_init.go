@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -104,9 +105,12 @@ func (r *initRequest) settle(cmd *cobra.Command) (err error) {
 	if !r.config.Part {
 		r.config.Limits.Nodes = r.layoutNodes
 	}
+	if ofSnowflakes && r.config.Limits.Last() >= r.layoutNodes {
+		return wrong(cmd, "--part: want nodes of 0 to %d, as --nodes says", r.layoutNodes-1)
+	}
 	r.config.NoReserve = cmd.Flags().Changed("reserve") && r.config.Limits.Reserve == 0
 	r.config.Trust, err = parseTrust(cmd, r.trust, r.home.at)
-	return err
+	return cmp.Or(err, asUsage(cmd, r.config.CheckLimits()))
 }
 
 // refuseZeros refuses flags that were set to 0: in a configuration that would mean the default.

@@ -60,7 +60,7 @@ func (a *analysis) report() error {
 	w := &strings.Builder{}
 	fmt.Fprintf(w, "IDs      %d, and %d lines of others\n", a.entries.len(), a.notIDs)
 	if note := a.in.assumedNote(); note != "" {
-		fmt.Fprintf(w, "form     %s\n", note)
+		fmt.Fprintf(w, "format   %s\n", note)
 	}
 	none := "none that tells its time"
 	if !a.isWide() && a.in.mayBeRandflake() {

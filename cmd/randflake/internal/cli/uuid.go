@@ -41,7 +41,7 @@ func readUUID(p parsed, now time.Time) []reading {
 	if asULID.isFuture(now) {
 		return []reading{r}
 	}
-	asULID.note = textField("form", kindUUID)
+	asULID.note = textField("format", kindUUID)
 	if r.isFuture(now) {
 		return []reading{asULID}
 	}

@@ -1,5 +1,6 @@
 -- Randflake IDs in MariaDB and MySQL, as a BIGINT or a BIGINT UNSIGNED. The key is the variable @randflake_key of a session, as docs/databases.md says.
 -- Who opens IDs, or makes them by randflake_next, needs this alone: GRANT EXECUTE ON ids.* TO app, where ids is the database of the functions.
+-- A grant of single functions must have those that they call: randflake_unmask for time, node and sequence, randflake_text for randflake_id.
 DELIMITER //
 
 -- The round keys of a secret with 32 hexadecimal digits: 33 integers of 20 digits. Each has the keys of a block's words a, b, c and d, from the

@@ -366,7 +366,7 @@ type Counter struct {
 	Next          *int64                 `protobuf:"varint,5,opt,name=next,proto3,oneof" json:"next,omitempty"` // the first number that nobody has taken; absent where none is left
 	Period        string                 `protobuf:"bytes,6,opt,name=period,proto3" json:"period,omitempty"`    // in which the numbers are, or empty
 	Lost          bool                   `protobuf:"varint,7,opt,name=lost,proto3" json:"lost,omitempty"`       // whether data was lost since, so that more may have been taken
-	Periods       string                 `protobuf:"bytes,8,opt,name=periods,proto3" json:"periods,omitempty"`  // with which it begins again, such as "day in UTC", or empty
+	Periods       string                 `protobuf:"bytes,8,opt,name=periods,proto3" json:"periods,omitempty"`  // with which it begins again, such as "day@UTC", or empty
 	Series        string                 `protobuf:"bytes,9,opt,name=series,proto3" json:"series,omitempty"`    // stands for what else must stay, as the secret of texts with its numbers, or empty
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -23,52 +23,52 @@ const (
 )
 
 // How IDs are written.
-type Form int32
+type Format int32
 
 const (
-	Form_FORM_UNSPECIFIED Form = 0 // as text
-	Form_FORM_TEXT        Form = 1 // 13 digits (0-9, a-v) of Randflake, decimal digits of Snowflake, base32 of ULIDs
-	Form_FORM_NUMBER      Form = 2 // as signed 64-bit integers; not for ULIDs
+	Format_FORMAT_UNSPECIFIED Format = 0 // as text
+	Format_FORMAT_TEXT        Format = 1 // 13 digits (0-9, a-v) of Randflake, decimal digits of Snowflake, base32 of ULIDs
+	Format_FORMAT_NUMBER      Format = 2 // as signed 64-bit integers; not for ULIDs
 )
 
-// Enum value maps for Form.
+// Enum value maps for Format.
 var (
-	Form_name = map[int32]string{
-		0: "FORM_UNSPECIFIED",
-		1: "FORM_TEXT",
-		2: "FORM_NUMBER",
+	Format_name = map[int32]string{
+		0: "FORMAT_UNSPECIFIED",
+		1: "FORMAT_TEXT",
+		2: "FORMAT_NUMBER",
 	}
-	Form_value = map[string]int32{
-		"FORM_UNSPECIFIED": 0,
-		"FORM_TEXT":        1,
-		"FORM_NUMBER":      2,
+	Format_value = map[string]int32{
+		"FORMAT_UNSPECIFIED": 0,
+		"FORMAT_TEXT":        1,
+		"FORMAT_NUMBER":      2,
 	}
 )
 
-func (x Form) Enum() *Form {
-	p := new(Form)
+func (x Format) Enum() *Format {
+	p := new(Format)
 	*p = x
 	return p
 }
 
-func (x Form) String() string {
+func (x Format) String() string {
 	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
 }
 
-func (Form) Descriptor() protoreflect.EnumDescriptor {
+func (Format) Descriptor() protoreflect.EnumDescriptor {
 	return file_randflake_v1_id_proto_enumTypes[0].Descriptor()
 }
 
-func (Form) Type() protoreflect.EnumType {
+func (Format) Type() protoreflect.EnumType {
 	return &file_randflake_v1_id_proto_enumTypes[0]
 }
 
-func (x Form) Number() protoreflect.EnumNumber {
+func (x Format) Number() protoreflect.EnumNumber {
 	return protoreflect.EnumNumber(x)
 }
 
-// Deprecated: Use Form.Descriptor instead.
-func (Form) EnumDescriptor() ([]byte, []int) {
+// Deprecated: Use Format.Descriptor instead.
+func (Format) EnumDescriptor() ([]byte, []int) {
 	return file_randflake_v1_id_proto_rawDescGZIP(), []int{0}
 }
 
@@ -76,7 +76,7 @@ type MintRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Space         string                 `protobuf:"bytes,1,opt,name=space,proto3" json:"space,omitempty"`
 	Count         uint32                 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"` // 1 to 65,536; 0 stands for 1
-	Form          Form                   `protobuf:"varint,3,opt,name=form,proto3,enum=randflake.v1.Form" json:"form,omitempty"`
+	Format        Format                 `protobuf:"varint,3,opt,name=format,proto3,enum=randflake.v1.Format" json:"format,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -125,11 +125,11 @@ func (x *MintRequest) GetCount() uint32 {
 	return 0
 }
 
-func (x *MintRequest) GetForm() Form {
+func (x *MintRequest) GetFormat() Format {
 	if x != nil {
-		return x.Form
+		return x.Format
 	}
-	return Form_FORM_UNSPECIFIED
+	return Format_FORMAT_UNSPECIFIED
 }
 
 type MintResponse struct {
@@ -346,11 +346,11 @@ var File_randflake_v1_id_proto protoreflect.FileDescriptor
 
 const file_randflake_v1_id_proto_rawDesc = "" +
 	"\n" +
-	"\x15randflake/v1/id.proto\x12\frandflake.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"a\n" +
+	"\x15randflake/v1/id.proto\x12\frandflake.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"g\n" +
 	"\vMintRequest\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x12\x14\n" +
-	"\x05count\x18\x02 \x01(\rR\x05count\x12&\n" +
-	"\x04form\x18\x03 \x01(\x0e2\x12.randflake.v1.FormR\x04form\":\n" +
+	"\x05count\x18\x02 \x01(\rR\x05count\x12,\n" +
+	"\x06format\x18\x03 \x01(\x0e2\x14.randflake.v1.FormatR\x06format\":\n" +
 	"\fMintResponse\x12\x10\n" +
 	"\x03ids\x18\x01 \x03(\tR\x03ids\x12\x18\n" +
 	"\anumbers\x18\x02 \x03(\x10R\anumbers\"\\\n" +
@@ -363,11 +363,11 @@ const file_randflake_v1_id_proto_rawDesc = "" +
 	"\x04time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12\x12\n" +
 	"\x04node\x18\x02 \x01(\rR\x04node\x12\x1a\n" +
 	"\bsequence\x18\x03 \x01(\x04R\bsequence\x12\x1c\n" +
-	"\tplausible\x18\x04 \x01(\bR\tplausible*<\n" +
-	"\x04Form\x12\x14\n" +
-	"\x10FORM_UNSPECIFIED\x10\x00\x12\r\n" +
-	"\tFORM_TEXT\x10\x01\x12\x0f\n" +
-	"\vFORM_NUMBER\x10\x022\x97\x01\n" +
+	"\tplausible\x18\x04 \x01(\bR\tplausible*D\n" +
+	"\x06Format\x12\x16\n" +
+	"\x12FORMAT_UNSPECIFIED\x10\x00\x12\x0f\n" +
+	"\vFORMAT_TEXT\x10\x01\x12\x11\n" +
+	"\rFORMAT_NUMBER\x10\x022\x97\x01\n" +
 	"\tIDService\x12=\n" +
 	"\x04Mint\x12\x19.randflake.v1.MintRequest\x1a\x1a.randflake.v1.MintResponse\x12K\n" +
 	"\aInspect\x12\x1c.randflake.v1.InspectRequest\x1a\x1d.randflake.v1.InspectResponse\"\x03\x90\x02\x01BLZJgithub.com/randflake/randflake/service/client/api/randflake/v1;randflakev1b\x06proto3"
@@ -387,7 +387,7 @@ func file_randflake_v1_id_proto_rawDescGZIP() []byte {
 var file_randflake_v1_id_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
 var file_randflake_v1_id_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
 var file_randflake_v1_id_proto_goTypes = []any{
-	(Form)(0),                     // 0: randflake.v1.Form
+	(Format)(0),                   // 0: randflake.v1.Format
 	(*MintRequest)(nil),           // 1: randflake.v1.MintRequest
 	(*MintResponse)(nil),          // 2: randflake.v1.MintResponse
 	(*InspectRequest)(nil),        // 3: randflake.v1.InspectRequest
@@ -395,7 +395,7 @@ var file_randflake_v1_id_proto_goTypes = []any{
 	(*timestamppb.Timestamp)(nil), // 5: google.protobuf.Timestamp
 }
 var file_randflake_v1_id_proto_depIdxs = []int32{
-	0, // 0: randflake.v1.MintRequest.form:type_name -> randflake.v1.Form
+	0, // 0: randflake.v1.MintRequest.format:type_name -> randflake.v1.Format
 	5, // 1: randflake.v1.InspectResponse.time:type_name -> google.protobuf.Timestamp
 	1, // 2: randflake.v1.IDService.Mint:input_type -> randflake.v1.MintRequest
 	3, // 3: randflake.v1.IDService.Inspect:input_type -> randflake.v1.InspectRequest

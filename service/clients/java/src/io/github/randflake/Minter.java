@@ -22,7 +22,7 @@ public final class Minter extends Latest {
         while (true) {
             try {
                 int count = batch;
-                Map<String, Object> fields = Map.of("space", service.space, "count", count, "form", "FORM_NUMBER");
+                Map<String, Object> fields = Map.of("space", service.space, "count", count, "format", "FORMAT_NUMBER");
                 List<Long> ids = service.call("IDService/Mint", fields, answer -> Service.numbers(answer, count));
                 synchronized (lock) {
                     for (long id : ids) buffer.add(new long[] {id, asked});
