@@ -103,7 +103,8 @@ func newChain(seed uint64) *chain {
 	}
 	for i, check := range checks {
 		at := spot{i, "s"}
-		s, err := Create(context.Background(), conn{memory: c.stores[i]}, c.config(at, Config{Limits: chainLimits, Check: check, NeverUsed: true}))
+		config := c.config(at, Config{Limits: chainLimits, Check: check, NeverUsed: true})
+		s, err := Create(context.Background(), conn{memory: c.stores[i]}, config)
 		if err == nil {
 			err = s.CreateCounter(context.Background(), Counter{Name: "orders"})
 		}
