@@ -38,24 +38,14 @@ func (mv *move) checkOverlap(ctx context.Context, oldMeta *meta) error {
 	if oldMeta.Check == "" { // it is not known whose nodes they are
 		return nil
 	}
-	after := ""
-	for {
-		entries, err := mv.to.engine.List(ctx, "", after, 1000)
-		if err != nil {
-			return mv.to.storeError("list", err)
+	return mv.to.eachEntry(ctx, "", func(e Entry) error {
+		m, err := decodeMeta(e.Value) // an error unless the entry is meta
+		if err == nil && m.isRival(oldMeta) {
+			return fmt.Errorf("%w: the space of %s there has nodes %d to %d of this secret: "+
+				"take another store, or retire that space", ErrExists, e.Name, m.First, m.Last())
 		}
-		if len(entries) == 0 {
-			return nil
-		}
-		for _, e := range entries {
-			after = e.Name
-			m, err := decodeMeta(e.Value) // an error unless the entry is meta
-			if err == nil && m.isRival(oldMeta) {
-				return fmt.Errorf("%w: the space of %s there has nodes %d to %d of this secret: "+
-					"take another store, or retire that space", ErrExists, e.Name, m.First, m.Last())
-			}
-		}
-	}
+		return nil
+	})
 }
 
 // isRival reports whether another space is in use with a node of the old one, for the same secret.

@@ -12,9 +12,10 @@ import (
 	"time"
 )
 
-// TestChains plays random chains of moves between stores: movers that are killed at any call, two at once,
-// spaces that are retired first, handles that live on, losses, changes of trust, late swaps, counters. Two secrets
-// have a space each, and their moves meet. lab/planted has the bugs that it must find.
+// TestChains plays random chains of moves between stores. Two secrets have a space each, and their moves meet:
+// step has what happens meanwhile. Always at most one space of a secret grants leases, and no node of a window,
+// and no number, is granted twice. If no data is lost, moves alone lead to a space that grants leases.
+// lab/planted has the bugs that it must find.
 func TestChains(t *testing.T) { playMany(t, 400, playChain) }
 
 func playChain(seed uint64, logs bool) string {
@@ -33,15 +34,15 @@ func playChain(seed uint64, logs bool) string {
 type chain struct {
 	*rand.Rand
 	journal
-	losses  bool
-	trusted bool // restarts, which lose nothing, at all times
+	losses  bool // of data
+	trusted bool // the spaces trust restarts, which lose nothing
 	stores  []*memory
-	names   []string // that spaces have in each store
-	backups [][]state
-	late    []func() // swaps that a store gets later
-	handles []*handle
-	inits   int  // of spaces that stand in the way
-	calm    bool // no call fails any more
+	names   []string  // what spaces can be called in each store
+	backups [][]state // by store: the data after each swap
+	late    []func()  // swaps that a store gets later
+	handles []*handle // of processes that live on
+	inits   int       // how many spaces were made that stand in the way
+	calm    bool      // no call fails any more
 
 	grants  map[grant]bool
 	numbers map[ownNumber]bool
@@ -102,7 +103,8 @@ func newChain(seed uint64) *chain {
 	}
 	for i, check := range checks {
 		at := spot{i, "s"}
-		s, err := Create(context.Background(), conn{memory: c.stores[i]}, c.config(at, Config{Limits: chainLimits, Check: check, NeverUsed: true}))
+		config := c.config(at, Config{Limits: chainLimits, Check: check, NeverUsed: true})
+		s, err := Create(context.Background(), conn{memory: c.stores[i]}, config)
 		if err == nil {
 			err = s.CreateCounter(context.Background(), Counter{Name: "orders"})
 		}
@@ -123,7 +125,7 @@ func (c *chain) config(at spot, config Config) Config {
 
 func (c *chain) anySpot() spot { return spot{c.IntN(len(c.stores)), c.names[c.IntN(len(c.names))]} }
 
-// meta returns that of the space that is at a place, or nil.
+// meta returns that of the space at a spot, or nil.
 func (c *chain) meta(at spot) *meta { return c.stores[at.store].metaOf(at.name) }
 
 func (c *chain) spots() (all []spot) {
@@ -135,7 +137,8 @@ func (c *chain) spots() (all []spot) {
 	return all
 }
 
-// step is something that happens.
+// step has something happen: time passes, a process opens a space or uses one, an operator moves a space or does
+// something else with it, a swap arrives late, data is lost, a process ends.
 func (c *chain) step() {
 	if c.wrong != "" {
 		return
@@ -168,7 +171,8 @@ func (c *chain) step() {
 	}
 }
 
-// engine is a connection of a process to a store, which may be killed at any call. Others go on meanwhile.
+// engine is a connection of a process to a store. The fuse may kill the process at any call. Before and after
+// a call other things happen.
 func (c *chain) engine(store int, f *fuse) Engine {
 	return conn{c.stores[store], func(_ context.Context, call call) (a Answer, err error) {
 		c.meanwhile()

@@ -174,24 +174,10 @@ func (s *Space) Counters(ctx context.Context, after string, limit int) (counters
 // eachCounter calls do with the name and the value of each counter, in the order of their names, until do
 // fails.
 func (s *Space) eachCounter(ctx context.Context, do func(name string, value []byte) error) error {
-	const page = 100
 	prefix := s.entryName(counterPrefix)
-	after := ""
-	for {
-		entries, err := s.engine.List(ctx, prefix, prefix+after, page)
-		if err != nil {
-			return s.storeError("list", err)
-		}
-		if len(entries) == 0 {
-			return nil
-		}
-		for _, entry := range entries {
-			after = strings.TrimPrefix(entry.Name, prefix)
-			if err := do(after, entry.Value); err != nil {
-				return err
-			}
-		}
-	}
+	return s.eachEntry(ctx, prefix, func(e Entry) error {
+		return do(strings.TrimPrefix(e.Name, prefix), e.Value)
+	})
 }
 
 const (

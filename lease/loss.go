@@ -69,20 +69,13 @@ func (s *Space) tryToNote(ctx context.Context, seen *snapshot, why string) (note
 
 // settle has a loss noted until the space shows none.
 func (s *Space) settle(ctx context.Context) error {
-	attempts := s.attempts(leasesRecord)
-	for {
-		seen, err := attempts.next(ctx)
-		if err != nil {
-			return err
-		}
+	return s.untilDone(ctx, func(seen *snapshot) (done bool, err error) {
 		loss := seen.loss()
 		if loss == "" {
-			return nil
+			return true, nil
 		}
-		if err := s.noteLoss(ctx, seen, loss); err != nil {
-			return err
-		}
-	}
+		return false, s.noteLoss(ctx, seen, loss)
+	})
 }
 
 // mark puts a loss mark, unless there is a mark. If the space is gone, it is made again. It is not

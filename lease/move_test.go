@@ -192,6 +192,7 @@ func wantRetired(t *testing.T, s *Space) {
 // TestMoveRefused has moves that must not be, and whether they retire the space all the same.
 func TestMoveRefused(t *testing.T) {
 	again := func(w *removal) { require.Done(w)(w.move(never(), "s")) }
+	late := func() time.Time { return noon.Add(time.Hour) }
 	for _, tt := range []struct {
 		what    string
 		before  func(w *removal)
@@ -209,15 +210,15 @@ func TestMoveRefused(t *testing.T) {
 			require.Done(w)(w.moveTo(conn{memory: w.to}, other))
 		}, "s", ErrExists, true},
 		{"there is no space", func(w *removal) { w.from.restore(state{}) }, "s", ErrNoSpace, false},
-		{"the old clock is wrong", func(w *removal) { w.from.clock = func() time.Time { return noon.Add(time.Hour) } }, "s", ErrClock, false},
-		{"the new clock is wrong", func(w *removal) { w.to.clock = func() time.Time { return noon.Add(time.Hour) } }, "s", ErrClock, false},
+		{"the old clock is wrong", func(w *removal) { w.from.clock = late }, "s", ErrClock, false},
+		{"the new clock is wrong", func(w *removal) { w.to.clock = late }, "s", ErrClock, false},
 		{"the old clock is wrong, and data were lost", func(w *removal) {
-			w.from.clock = func() time.Time { return noon.Add(time.Hour) }
+			w.from.clock = late
 			w.from.lineage = "restored"
 		}, "s", ErrClock, false},
 		{"the new clock is wrong when it is run again", func(w *removal) {
 			w.move(&fuse{last: afterMark}, "s")
-			w.to.clock = func() time.Time { return noon.Add(time.Hour) }
+			w.to.clock = late
 		}, "s", ErrClock, true},
 		{"its numbers can't be read", func(w *removal) { w.from.data["s/leases"] = "x" }, "s", ErrCorrupt, false},
 		{"a counter can't be read", func(w *removal) { w.from.data["s/c/b"] = "x" }, "s", ErrCorrupt, false},
@@ -301,7 +302,8 @@ func TestMoveOverlap(t *testing.T) {
 	}
 	w := newRemoval(t, Limits{})
 	old := createAs(t, conn{memory: w.to}, Config{Name: "old", Check: secret, NeverUsed: true, Clock: w.clock})
-	require.Refuses(t, errAway, "to a store that does not list its spaces")(Move(t.Context(), old, unlisted{conn{memory: newMemory()}}, Config{Clock: w.clock}))
+	mute := unlisted{conn{memory: newMemory()}}
+	require.Refuses(t, errAway, "to a store that does not list its spaces")(w.moveTo(mute, old))
 	if _, err := Move(t.Context(), old, conn{memory: w.to}, Config{Name: "new", Clock: w.clock}); err != nil {
 		t.Errorf("to another name in its store: %v", err)
 	}
@@ -700,8 +702,8 @@ func TestAnotherSpace(t *testing.T) {
 		_, err := takeWindow(t.Context(), p, p.Limits().WindowOf(noon), 1)
 		if knows {
 			report := p.ReportLoss(t.Context(), "a mistake")
-			require.That(t, errors.Is(err, ErrRetired) && errors.Is(report, ErrRetired) && reflect.DeepEqual(w.from.snapshot(), before),
-				"%v, %v, and %v in the store", err, report, w.from.data)
+			require.That(t, errors.Is(err, ErrRetired) && errors.Is(report, ErrRetired), "%v, %v", err, report)
+			require.That(t, reflect.DeepEqual(w.from.snapshot(), before), "%v in the store", w.from.data)
 		}
 		info := infoOf(t, s)
 		require.Equal(t, info.Retired, false, "knows: %v: retired", knows)

@@ -24,9 +24,11 @@ func (mv *move) announceCounters(ctx context.Context, uid string) error {
 		if _, err := decodeCounter(name, value, ""); err != nil {
 			return err
 		}
+		// The value has a term of the old space, so the counter waits. If an earlier call has put one, that
+		// stays until copyCounter replaces it.
 		absent := seen.guess(counterRecord(name), nil)
-		_, err := mv.to.swap(ctx, absent, Entry{absent.record.name, value}) // in a term of the old space, so it waits
-		return err                                                          // whether swapped or not: an earlier call may have put one, and copyCounter replaces that
+		_, err := mv.to.swap(ctx, absent, Entry{absent.record.name, value})
+		return err
 	})
 }
 

@@ -50,6 +50,26 @@ func (s *Space) read(ctx context.Context, r record) (*snapshot, error) {
 	return seen, seen.complete(s)
 }
 
+// eachEntry calls do for each entry of the engine whose name begins with prefix, by name, until do fails.
+func (s *Space) eachEntry(ctx context.Context, prefix string, do func(Entry) error) error {
+	after := ""
+	for {
+		entries, err := s.engine.List(ctx, prefix, after, 1000)
+		if err != nil {
+			return s.storeError("list", err)
+		}
+		if len(entries) == 0 {
+			return nil
+		}
+		for _, e := range entries {
+			if err := do(e); err != nil {
+				return err
+			}
+			after = e.Name
+		}
+	}
+}
+
 // newSnapshot begins a snapshot before the call: with the time, and with what is known by then.
 func (s *Space) newSnapshot(r record) *snapshot {
 	return &snapshot{record: r, asked: s.now(), known: s.knownOf(r)}

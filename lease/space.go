@@ -93,39 +93,11 @@ func Create(ctx context.Context, engine Engine, config Config) (*Space, error) {
 
 // create takes two swaps, as noting a loss does (loss.go), so that neither harms when it arrives late: when a
 // space that another process has made meanwhile is lost too. The first one only puts a mark, by which
-// nothing is granted.
+// nothing is granted. The second one takes that away, or sets a floor in its place.
 func (s *Space) create(ctx context.Context, limits Limits, config Config) error {
-	if err := s.engine.Prepare(ctx); err != nil {
-		return s.storeError("prepare", err)
-	}
-	seen, err := s.read(ctx, leasesRecord)
+	marked, err := s.markNew(ctx, limits, config)
 	if err != nil {
 		return err
-	}
-	if seen.meta != nil {
-		return fmt.Errorf("%w: %s: a space is never replaced: open it, or take another name", ErrExists, s)
-	}
-	if err := s.checkTrust(seen, config.Trust); err != nil {
-		return err
-	}
-	m := newMeta(seen, limits, config)
-	if seen.isMoving() && m.mayShareIDs(seen.announced) { // both spaces could become the one for these IDs
-		return fmt.Errorf("%w: %s: a move to it has not ended: call that again, or take another name",
-			ErrExists, s)
-	}
-	if err := seen.clockError(m); err != nil {
-		return err
-	}
-	nodes, err := seen.takenNodes(s)
-	if err != nil {
-		return err
-	}
-	marked, err := s.swapMeta(ctx, seen, m, nodes.Encode()) // both, so that no take adds an entry
-	if err != nil {
-		return err
-	}
-	if !marked.Swapped {
-		return fmt.Errorf("%w: %s: another process was faster: open it, or try again", ErrExists, s)
 	}
 	if config.NeverUsed {
 		begun, err := s.beginAtOnce(ctx, marked)
@@ -133,8 +105,42 @@ func (s *Space) create(ctx context.Context, limits Limits, config Config) error 
 			return err
 		}
 	}
-	s.startFrom(m)
+	s.startFrom(marked.meta)
 	return s.settle(ctx)
+}
+
+// markNew puts a new space with its mark, if it may be made.
+func (s *Space) markNew(ctx context.Context, limits Limits, config Config) (*snapshot, error) {
+	if err := s.engine.Prepare(ctx); err != nil {
+		return nil, s.storeError("prepare", err)
+	}
+	seen, err := s.read(ctx, leasesRecord)
+	if err != nil {
+		return nil, err
+	}
+	if seen.meta != nil {
+		return nil, fmt.Errorf("%w: %s: a space is never replaced: open it, or take another name", ErrExists, s)
+	}
+	if err := s.checkTrust(seen, config.Trust); err != nil {
+		return nil, err
+	}
+	m := newMeta(seen, limits, config)
+	if seen.isMoving() && m.mayShareIDs(seen.announced) { // both spaces could become the one for these IDs
+		return nil, fmt.Errorf("%w: %s: a move to it has not ended: call that again, or take another name",
+			ErrExists, s)
+	}
+	if err := seen.clockError(m); err != nil {
+		return nil, err
+	}
+	nodes, err := seen.takenNodes(s)
+	if err != nil {
+		return nil, err
+	}
+	marked, err := s.swapMeta(ctx, seen, m, nodes.Encode()) // both, so that no take adds an entry
+	if err == nil && !marked.Swapped {
+		err = fmt.Errorf("%w: %s: another process was faster: open it, or try again", ErrExists, s)
+	}
+	return marked, err
 }
 
 // beginAtOnce takes the mark away from a new space for IDs that were never used. It is not done if

@@ -276,9 +276,8 @@ func checkIncrements(w *engineBed) {
 			if done {
 				mu.Lock()
 				defer mu.Unlock()
-				if _, twice := positions[n]; twice {
-					w.Errorf("the %d was put twice", n)
-				}
+				_, twice := positions[n]
+				require.That(w, !twice, "the %d was put twice", n)
 				positions[n] = answer.Position
 				return
 			}
@@ -301,9 +300,8 @@ func checkWriteSkew(w *engineBed) {
 	w.together(4, 40, func(engine lease.Engine, player, i int) {
 		names := []string{fmt.Sprintf("l%d", i), fmt.Sprintf("r%d", i)}
 		if _, done := w.swap(engine, slices.Concat(Entry(names[0], ""), Entry(names[1], "")), Entry(names[player%2], "1")); done {
-			if _, twice := wins.LoadOrStore(i, true); twice {
-				w.Errorf("round %d: two Swaps took effect that exclude each other", i)
-			}
+			_, twice := wins.LoadOrStore(i, true)
+			require.That(w, !twice, "round %d: two Swaps took effect that exclude each other", i)
 		}
 	})
 }
@@ -324,9 +322,7 @@ func checkSnapshots(w *engineBed) {
 		wantErr(w, "call", err, nil)
 		all := answer.Entries
 		differs := func(e lease.Entry) bool { return string(e.Value) != string(all[0].Value) }
-		if answer.Swapped || slices.ContainsFunc(all, differs) {
-			w.Errorf("of different moments: %s", show(all))
-		}
+		require.That(w, !answer.Swapped && !slices.ContainsFunc(all, differs), "of different moments: %s", show(all))
 	})
 }
 
@@ -371,9 +367,8 @@ func (w *engineBed) takeTogether(window int64) (nodes map[uint32]bool, numbers m
 		wantErr(w, "TakeNumbers", err, nil)
 		mu.Lock()
 		defer mu.Unlock()
-		if numbers[run.First] || nodes[l.FirstNode] || nodes[l.LastNode] {
-			w.Errorf("given twice: nodes %d and %d, or number %d", l.FirstNode, l.LastNode, run.First)
-		}
+		require.That(w, !numbers[run.First] && !nodes[l.FirstNode] && !nodes[l.LastNode],
+			"given twice: nodes %d and %d, or number %d", l.FirstNode, l.LastNode, run.First)
 		numbers[run.First] = true
 		nodes[l.FirstNode] = true
 		nodes[l.LastNode] = true

@@ -15,6 +15,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/randflake/randflake/internal/test/require"
 )
 
 // Forms are those of a type of IDs: text, JSON, XML, gob, columns and verbs. Each form of an ID has
@@ -77,20 +79,16 @@ func (f Forms[T]) Test(t *testing.T) {
 	}
 	for data, id := range f.JSON {
 		var back T
-		if err := json.Unmarshal([]byte(data), &back); err != nil || back != id {
-			t.Errorf("JSON %s is read as %v, %v, want %v", data, back, err, id)
-		}
+		err := json.Unmarshal([]byte(data), &back)
+		require.That(t, err == nil && back == id, "JSON %s is read as %v, %v, want %v", data, back, err, id)
 	}
 	refused := func(what any, id T, err error) {
 		t.Helper()
-		if id != kept || !errors.Is(err, f.Invalid) || len(err.Error()) > 200 {
-			t.Errorf("a %T of %.80q: %v, %v, want %v", id, what, id, err, f.Invalid)
-		}
+		require.That(t, id == kept && errors.Is(err, f.Invalid) && len(err.Error()) <= 200,
+			"a %T of %.80q: %v, %v, want %v", id, what, id, err, f.Invalid)
 	}
 	for _, text := range f.BadTexts {
-		if id, err := f.Parse(text); id != *new(T) || !errors.Is(err, f.Invalid) {
-			t.Errorf("%.80q parses as %v, %v, want %v", text, id, err, f.Invalid)
-		}
+		require.Refuses(t, f.Invalid, "Parse(%.80q)", text)(f.Parse(text))
 		if f.Must != nil && panics(func() { f.Must(text) }) == nil {
 			t.Errorf("MustParse takes %q", text)
 		}
@@ -104,9 +102,8 @@ func (f Forms[T]) Test(t *testing.T) {
 	}
 	for _, data := range f.BadJSON {
 		id := kept
-		if err := json.Unmarshal([]byte(data), &id); err == nil || id != kept {
-			t.Errorf("JSON %s is read as %v, %v", data, id, err)
-		}
+		err := json.Unmarshal([]byte(data), &id)
+		require.That(t, err != nil && id == kept, "JSON %s is read as %v, %v", data, id, err)
 		if read, ok := any(&id).(json.Unmarshaler); ok {
 			refused(data, id, read.UnmarshalJSON([]byte(data)))
 		}
@@ -117,9 +114,8 @@ func (f Forms[T]) Test(t *testing.T) {
 		refused(src, id, err)
 	}
 	id := kept
-	if err := json.Unmarshal([]byte("null"), &id); err != nil || id != kept {
-		t.Errorf("JSON null is read as %v, %v", id, err)
-	}
+	err := json.Unmarshal([]byte("null"), &id)
+	require.That(t, err == nil && id == kept, "JSON null is read as %v, %v", id, err)
 }
 
 func (f Forms[T]) testID(t *testing.T, id T, text string) {
@@ -129,9 +125,8 @@ func (f Forms[T]) testID(t *testing.T, id T, text string) {
 	jsonText, jsonErr := json.Marshal(forms)
 	xmlText, xmlErr := xml.Marshal(forms)
 	marshaled, textErr := any(id).(encoding.TextMarshaler).MarshalText()
-	if err := errors.Join(jsonErr, xmlErr, textErr); err != nil {
-		t.Errorf("a %T: %v", id, err)
-	}
+	err := errors.Join(jsonErr, xmlErr, textErr)
+	require.That(t, err == nil, "a %T: %v", id, err)
 	written := [][2]string{
 		{fmt.Sprint(id), text},
 		{fmt.Sprintf(verbs, any(id)), fmt.Sprintf(verbs, text)},
@@ -144,14 +139,11 @@ func (f Forms[T]) testID(t *testing.T, id T, text string) {
 		written = append(written, [2]string{string(appended), "id-" + text})
 	}
 	for _, w := range written {
-		if w[0] != w[1] {
-			t.Errorf("a %T is written as %s, want %s", id, w[0], w[1])
-		}
+		require.Equal(t, w[0], w[1], "a %T is written as", id)
 	}
 	column, err := driver.DefaultParameterConverter.ConvertValue(id)
-	if err != nil || !reflect.DeepEqual(column, f.Column(id)) {
-		t.Errorf("the column of %s has %#v, %v, want %#v", text, column, err, f.Column(id))
-	}
+	require.That(t, err == nil && reflect.DeepEqual(column, f.Column(id)),
+		"the column of %s has %#v, %v, want %#v", text, column, err, f.Column(id))
 	for form, read := range map[string]func(to *T) error{
 		"text": func(to *T) (err error) {
 			*to, err = f.Parse(text)
@@ -185,9 +177,8 @@ func (f Forms[T]) testID(t *testing.T, id T, text string) {
 		},
 	} {
 		var back T
-		if err := read(&back); err != nil || back != id {
-			t.Errorf("%s: %s is read as %v, %v", form, text, back, err)
-		}
+		err := read(&back)
+		require.That(t, err == nil && back == id, "%s: %s is read as %v, %v", form, text, back, err)
 	}
 	f.testTags(t, id, text)
 	sources := []any{column}
@@ -196,9 +187,8 @@ func (f Forms[T]) testID(t *testing.T, id T, text string) {
 	}
 	for _, src := range sources {
 		var back T
-		if err := any(&back).(sql.Scanner).Scan(src); err != nil || back != id {
-			t.Errorf("Scan(%#v): %v, %v, want %s", src, back, err, text)
-		}
+		err := any(&back).(sql.Scanner).Scan(src)
+		require.That(t, err == nil && back == id, "Scan(%#v): %v, %v, want %s", src, back, err, text)
 	}
 }
 
@@ -219,9 +209,7 @@ func (f Forms[T]) testTags(t *testing.T, id T, text string) {
 	} {
 		var back tagged
 		data, err := json.Marshal(from)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		err = json.Unmarshal(data, &back)
 		if errors.Is(err, f.Invalid) && !f.Quoted {
 			continue // as in Go 1.26
@@ -230,9 +218,7 @@ func (f Forms[T]) testTags(t *testing.T, id T, text string) {
 			continue // for Go 1.26 such a text is null, misspelt
 		}
 		got := []T{back.ID, *cmp.Or(back.Empty, new(T)), back.Zero}
-		if err != nil || got[i] != id {
-			t.Errorf("%s: %s is read as %v, %v", data, text, got, err)
-		}
+		require.That(t, err == nil && got[i] == id, "%s: %s is read as %v, %v", data, text, got, err)
 	}
 }
 
@@ -287,9 +273,7 @@ func (f Forms[T]) Fuzz(fuzz *testing.F) {
 		}
 		data := kept
 		if json.Unmarshal([]byte(text), &data) != nil {
-			if data != kept {
-				t.Fatalf("a failed read of JSON %q changed the ID to %v", text, data)
-			}
+			require.Must(t, data == kept, "a failed read of JSON %q changed the ID to %v", text, data)
 			return
 		}
 		var again T

@@ -501,7 +501,7 @@ func underscored(numbers []string) (texts []string) {
 // analyzedHeap returns how large the heap of the command was, when it was largest, as it read a table.
 func analyzedHeap(t *testing.T, table string) (size int64) {
 	cmd := process(t, "measured", "analyze")
-	cmd.Env = append(cmd.Environ(), "GOMAXPROCS=1") // on a busy machine the collector of garbage falls behind otherwise
+	cmd.Env = append(cmd.Environ(), "GODEBUG=gcstoptheworld=1") // a busy machine would collect garbage late
 	cmd.Stdin = strings.NewReader(table)
 	out, err := cmd.Output()
 	_, last, _ := strings.Cut(string(out), "\nheap ")

@@ -196,12 +196,12 @@ func (r *initRequest) useExisting(ctx context.Context) error {
 	if err := r.readCheck(); err != nil {
 		return err
 	}
-	return r.printExisting(ctx, space)
+	return r.printExisting(space)
 }
 
 // printExisting says that the space is there already. That is an error without --if-missing, and with other nodes
 // than those of the command line: a space that has more than its part of the nodes repeats the IDs of another one.
-func (r *initRequest) printExisting(ctx context.Context, space *lease.Space) error {
+func (r *initRequest) printExisting(space *lease.Space) error {
 	if !r.ifMissing {
 		return fmt.Errorf("%s exists, and a space is never replaced: use it, or name another one", space)
 	}
@@ -210,15 +210,11 @@ func (r *initRequest) printExisting(ctx context.Context, space *lease.Space) err
 			return err
 		}
 	}
-	if r.config.Limits.Nodes > 0 {
-		info, err := space.Info(ctx)
-		if err != nil {
-			return err
-		}
-		if r.config.Limits.Nodes != info.Nodes || r.config.Limits.First != info.First {
-			return fmt.Errorf("%s exists, with nodes %d to %d, which never change: take another name",
-				space, info.First, info.Last())
-		}
+	want, is := r.config.Limits, space.Limits()
+	hasOthers := want.Nodes != is.Nodes || want.First != is.First
+	if want.Nodes > 0 && hasOthers {
+		return fmt.Errorf("%s exists, with nodes %d to %d, which never change: take another name",
+			space, is.First, is.Last())
 	}
 	return r.print("%s exists\n", space)
 }
