@@ -59,7 +59,14 @@ func probe(c *config.Config) error {
 		})
 	}
 	asking.Wait()
-	problems = append(problems, probeAudit(c.Audit.File))
+	if c.Audit.File != "" {
+		if _, err := os.Stat(filepath.Dir(c.Audit.File)); err != nil {
+			problems = append(problems, fmt.Errorf("audit: the directory: %w", err))
+		}
+		if info, err := os.Stat(c.Audit.File); err == nil && info.IsDir() {
+			problems = append(problems, fmt.Errorf("audit: %s is a directory: want a file", c.Audit.File))
+		}
+	}
 	policy, err := access.New(c, &access.Policy{}, quiet)
 	switch {
 	case err != nil:
@@ -68,22 +75,6 @@ func probe(c *config.Config) error {
 		problems = append(problems, fmt.Errorf("tls: certificate: %s has expired", c.TLS.Certificate))
 	}
 	return errors.Join(problems...)
-}
-
-// probeAudit returns why a file can't have the audit log.
-func probeAudit(file string) error {
-	if file == "" {
-		return nil
-	}
-	info, err := os.Stat(file)
-	if err == nil && info.IsDir() {
-		return fmt.Errorf("audit: %s is a directory: want a file", file)
-	}
-	_, err = os.Stat(filepath.Dir(file))
-	if err != nil {
-		return fmt.Errorf("audit: the directory: %w", err)
-	}
-	return nil
 }
 
 // quiet is the logger of what check tries: its errors go to the caller alone.

@@ -20,21 +20,16 @@ func (v value) Set(text string) error { return v.set(text) }
 func (v value) String() string        { return "" }
 func (v value) Type() string          { return v.name }
 
-// pathFlag defines a flag that names a file or a directory.
+// pathFlag defines a flag that names a file or a directory. White space around a name is refused, and so is an empty
+// name: it often comes from an unset variable in a script, and must not mean the default.
 func pathFlag(cmd *cobra.Command, target *string, name, short, kind, usage string) {
 	cmd.Flags().VarP(value{kind, func(text string) error {
+		if text == "" || strings.TrimSpace(text) != text {
+			return errors.New("want a name, not an empty string or white space around one")
+		}
 		*target = text
-		return checkName(text)
+		return nil
 	}}, name, short, usage)
-}
-
-// checkName refuses white space around the name of a file, a directory or a store, and an empty name: it often comes
-// from an unset variable in a script, and must not mean the default.
-func checkName(name string) error {
-	if name == "" || strings.TrimSpace(name) != name {
-		return errors.New("want a name, not an empty string or white space around one")
-	}
-	return nil
 }
 
 func storeFlag(cmd *cobra.Command, h *home) {

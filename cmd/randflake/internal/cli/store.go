@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -27,27 +28,20 @@ func (t *tool) storeCommand() *cobra.Command {
 		t.storeDDLCommand())
 }
 
-// storeOperand makes a command take STORE as a flag, or as its only operand.
+// storeOperand makes a command take STORE as a flag, or as its only operand, which is not empty: see pathFlag.
 func storeOperand(cmd *cobra.Command, h *home) {
 	storeFlag(cmd, h)
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
-		if len(args) > 0 && h.store != "" {
+		switch {
+		case len(args) > 0 && h.store != "":
 			return wrong(cmd, "unexpected argument %q beside --store", args[0])
+		case slices.Contains(args, ""):
+			return wrong(cmd, "STORE is empty")
+		case len(args) == 1:
+			h.store, args = args[0], nil
 		}
-		if len(args) == 1 {
-			h.store = args[0]
-		}
-		return cmp.Or(checkStores(cmd, args), noOperands(cmd, args[min(1, len(args)):]))
+		return noOperands(cmd, args[min(1, len(args)):])
 	}
-}
-
-func checkStores(cmd *cobra.Command, stores []string) error {
-	for _, store := range stores {
-		if err := checkName(store); err != nil {
-			return wrong(cmd, "STORE %q: %v", store, err)
-		}
-	}
-	return nil
 }
 
 func (t *tool) storeReportLossCommand() *cobra.Command {

@@ -124,14 +124,14 @@ func refuseZeros(cmd *cobra.Command, names ...string) error {
 
 // makeSpace makes the secret, if need be, and then the space.
 func (r *initRequest) makeSpace(ctx context.Context) error {
+	if err := makeDir(r.home.at); err != nil {
+		return err
+	}
 	madeSecret, err := r.ensureSecret()
 	if err != nil {
 		return err
 	}
 	if err := r.readCheck(); err != nil {
-		return err
-	}
-	if err := makeDir(r.home.at); err != nil {
 		return err
 	}
 	space, err := url.Create(ctx, r.home.storeName(), r.config)
@@ -159,9 +159,6 @@ func (r *initRequest) ensureSecret() (madeSecret string, err error) {
 	isMissing := file != "" && errors.Is(err, fs.ErrNotExist)
 	if !isMissing || !r.config.NeverUsed {
 		return "", nil
-	}
-	if err := makeDir(r.home.at); err != nil { // in which the secret may be
-		return "", err
 	}
 	err = local.WriteSecret(file, randflake.NewSecret())
 	if errors.Is(err, fs.ErrExist) {

@@ -128,7 +128,6 @@ func TestStores(t *testing.T) {
 		{"store init --never-used file:what??space=default", 0, "made a new secret in what?/secret\n"},
 		{"store init --never-used --window 1500ms odd", 2, "want whole seconds, 1s to 24h"},
 		{"store init --never-used odd?space=B", 1, "want a name of 1 to 40 of a-z"},
-		{"store init --secret-file none odd", 1, "no such file"},
 		{"store init sqlite:odd/ids.db", 1, "want a file in a directory that is there"}, // they made none
 		{"store init --never-used sqlite:broken.db --secret-file none", 1, "not a database"},
 		{"secret derive orders --secret-file none", 1, "no such file"}, // it made none
