@@ -169,7 +169,8 @@ func (r *initRequest) ensureSecret() (madeSecret string, err error) {
 
 // readCheck puts the check value of the secret into the configuration. Without a secret the space is for any.
 func (r *initRequest) readCheck() error {
-	if !r.home.secret.known() {
+	hasRead := r.config.Check != [8]byte{} // of a variable, which is gone then
+	if hasRead || !r.home.secret.known() {
 		return nil
 	}
 	secret, err := r.home.secret.read()

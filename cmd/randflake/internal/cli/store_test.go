@@ -421,6 +421,11 @@ func TestInitAtOnce(t *testing.T) {
 		all.Wait()
 		require.Equal(t, made.Load(), 1, "of them made it")
 	}
+	t.Setenv(secretVariable, "000102030405060708090a0b0c0d0e0f")
+	slower := initRequest{home: home{secret: secretSource{inVariable: true}}}
+	for range 2 { // before it makes the space, and when it uses the other one
+		require.NoError(t, slower.readCheck())
+	}
 }
 
 // TestSignals stops three processes: one that prints for ever, one whose output is no longer read, and
