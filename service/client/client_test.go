@@ -306,8 +306,12 @@ func TestToken(t *testing.T) {
 	}
 	r.header = nil
 	missing := errors.New("no such file")
-	option := client.WithTokenFrom(func() (string, error) { return "", missing })
-	_, err := client.OpenLeases(t.Context(), "demo", []string{address}, option)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	option := client.WithTokenFrom(func(ctx context.Context) (string, error) {
+		cancel(missing)
+		return "", context.Cause(ctx)
+	})
+	_, err := client.OpenLeases(ctx, "demo", []string{address}, option)
 	require.That(t, errors.Is(err, missing) && r.header == nil,
 		"without the token: error %v, header %v", err, r.header)
 }
