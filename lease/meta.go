@@ -64,8 +64,8 @@ func newMeta(seen *snapshot, limits Limits, config Config) *meta {
 		Why:         "created for IDs that were in use",
 		Abandoned:   seen.abandoned(),
 	}
-	if config.Check != [8]byte{} {
-		m.Check = hex.EncodeToString(config.Check[:])
+	if config.CheckValue != [8]byte{} {
+		m.Check = hex.EncodeToString(config.CheckValue[:])
 	}
 	return m
 }

@@ -59,7 +59,7 @@ func newService(t *testing.T, window time.Duration) *service {
 	s.ahead.Store(s.begin)
 	var err error
 	s.space, err = lease.Create(t.Context(), leasetest.NewMemory().Connect(), lease.Config{Clock: s.now, NeverUsed: true,
-		Check: secret.CheckValue(), Limits: lease.Limits{Window: window}})
+		CheckValue: secret.CheckValue(), Limits: lease.Limits{Window: window}})
 	require.NoError(t, err)
 	s.first = s.space.Limits().WindowOf(s.now())
 	return s

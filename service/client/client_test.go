@@ -148,7 +148,7 @@ func TestReplicas(t *testing.T) {
 		}
 	}
 	leases, err := client.OpenLeases(t.Context(), "demo", []string{away, sound})
-	want := lease.Limits{First: 16, Nodes: 8, Ahead: 5, Window: time.Minute, MaxSkew: 7 * time.Second}
+	want := lease.Limits{FirstNode: 16, Nodes: 8, Ahead: 5, Window: time.Minute, MaxSkew: 7 * time.Second}
 	require.Must(t, err == nil && leases.Limits() == want, "%+v, %v", leases, err)
 	require.NoError(t, leases.CheckSecret([8]byte{1, 35, 69, 103, 137, 171, 205, 239}))
 	err = leases.CheckSecret([8]byte{})

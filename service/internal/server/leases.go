@@ -54,7 +54,7 @@ func (s leaseService) GetLimits(ctx context.Context, _ *api.GetLimitsRequest) (*
 	limits := state.Store.Limits()
 	return &api.GetLimitsResponse{
 		WindowSeconds:  uint32(limits.Window / time.Second),
-		FirstNode:      limits.First,
+		FirstNode:      limits.FirstNode,
 		NodeCount:      limits.Nodes,
 		Ahead:          uint32(limits.Ahead),
 		MaxSkewSeconds: uint32(limits.MaxSkew / time.Second),

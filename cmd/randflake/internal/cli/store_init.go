@@ -64,7 +64,7 @@ func (r *initRequest) setPart(text string) error {
 		return errors.New("want the first and the last node, such as 65536-131071")
 	}
 	r.config.Part = true
-	r.config.Limits.First = first
+	r.config.Limits.FirstNode = first
 	r.config.Limits.Nodes = last - first + 1
 	return nil
 }
@@ -105,7 +105,7 @@ func (r *initRequest) settle(cmd *cobra.Command) (err error) {
 	if !r.config.Part {
 		r.config.Limits.Nodes = r.layoutNodes
 	}
-	if ofSnowflakes && r.config.Limits.Last() >= r.layoutNodes {
+	if ofSnowflakes && r.config.Limits.LastNode() >= r.layoutNodes {
 		return wrong(cmd, "--part: want nodes of 0 to %d, as --nodes says", r.layoutNodes-1)
 	}
 	r.config.NoReserve = cmd.Flags().Changed("reserve") && r.config.Limits.Reserve == 0
@@ -179,7 +179,7 @@ func (r *initRequest) readCheck() error {
 	case err != nil:
 		return err
 	}
-	r.config.Check = secret.CheckValue()
+	r.config.CheckValue = secret.CheckValue()
 	return nil
 }
 
@@ -202,8 +202,8 @@ func (r *initRequest) printExisting(ctx context.Context, space *lease.Space) err
 	if !r.ifMissing {
 		return fmt.Errorf("%s exists, and a space is never replaced: use it, or name another one", space)
 	}
-	if r.config.Check != [8]byte{} {
-		if err := space.CheckSecret(r.config.Check); err != nil {
+	if r.config.CheckValue != [8]byte{} {
+		if err := space.CheckSecret(r.config.CheckValue); err != nil {
 			return err
 		}
 	}
@@ -212,9 +212,9 @@ func (r *initRequest) printExisting(ctx context.Context, space *lease.Space) err
 		if err != nil {
 			return err
 		}
-		if r.config.Limits.Nodes != info.Nodes || r.config.Limits.First != info.First {
+		if r.config.Limits.Nodes != info.Nodes || r.config.Limits.FirstNode != info.FirstNode {
 			return fmt.Errorf("%s exists, with nodes %d to %d, which never change: take another name",
-				space, info.First, info.Last())
+				space, info.FirstNode, info.LastNode())
 		}
 	}
 	return r.print("%s exists\n", space)
@@ -240,16 +240,16 @@ func beginningOfNew(info lease.Info) string {
 		begin = fmt.Sprintf("leases begin at %s, when those of an earlier space have ended: "+
 			"if it had other limits than nodes %d to %d, --window %v --ahead %d --max-skew %v --reserve %d, "+
 			"make this one with those, under another name",
-			clockTime(info.Floor), info.First, info.Last(), info.Window, info.Ahead, info.MaxSkew, info.Reserve)
+			clockTime(info.Floor), info.FirstNode, info.LastNode(), info.Window, info.Ahead, info.MaxSkew, info.Reserve)
 	}
-	if info.Check == "" && info.Nodes == randflake.MaxNode+1 {
+	if info.CheckValue == "" && info.Nodes == randflake.MaxNode+1 {
 		begin += "; for IDs of any secret: " +
 			"make another one with --secret-file to have all other secrets refused"
 	}
 	if info.Nodes <= randflake.MaxNode {
 		begin += fmt.Sprintf("\nit has nodes %d to %d, "+
 			"of which no other space of the same secret or layout may have one, in any store: "+
-			"compare all with randflake store info STORE STORE...", info.First, info.Last())
+			"compare all with randflake store info STORE STORE...", info.FirstNode, info.LastNode())
 	}
 	return begin
 }
