@@ -57,7 +57,7 @@ func (r *replica) GetLimits(ctx context.Context, _ *api.GetLimitsRequest) (*api.
 		NodeCount:      8,
 		Ahead:          5,
 		MaxSkewSeconds: 7,
-		Check:          "0123456789abcdef",
+		CheckValue:     "0123456789abcdef",
 	}, nil
 }
 

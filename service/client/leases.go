@@ -45,7 +45,7 @@ func OpenLeases(ctx context.Context, space string, addresses []string, options .
 	if err != nil {
 		return nil, err
 	}
-	l.check = found.Check
+	l.check = found.CheckValue
 	l.limits = lease.Limits{
 		FirstNode: found.FirstNode,
 		Nodes:     found.NodeCount,

@@ -59,6 +59,6 @@ func (s leaseService) GetLimits(ctx context.Context, _ *api.GetLimitsRequest) (*
 		Ahead:          uint32(limits.Ahead),
 		MaxSkewSeconds: uint32(limits.MaxSkew / time.Second),
 		Reserve:        limits.Reserve,
-		Check:          state.Check,
+		CheckValue:     state.Check,
 	}, nil
 }
