@@ -35,7 +35,7 @@ type request struct {
 	dst   []int64
 	n     int // how many numbers of dst are filled
 	err   error
-	gone  bool          // the caller stopped waiting while a call of the space was under way
+	gone  bool          // the caller stopped waiting; a batch that is under way may still have it
 	ready chan struct{} // closed when n and err are as they stay
 }
 

@@ -78,7 +78,7 @@ func (mv *move) putAnnouncement(ctx context.Context, oldMeta *meta, newSeen *sna
 		return nil, err
 	}
 	if !after.Swapped {
-		return nil, fmt.Errorf("%w: %s: another process was faster: try again", ErrExists, mv.to)
+		return nil, fmt.Errorf("%w: %s: try again", errBusy, mv.to)
 	}
 	return m, nil
 }
@@ -102,5 +102,5 @@ func (seen *snapshot) abandoned() []string {
 	case !was.isOf(seen.Answer): // it may have been made, and its data lost
 		return was.Abandoned
 	}
-	return append(was.Abandoned, was.UID)
+	return slices.Concat(was.Abandoned, []string{was.UID})
 }

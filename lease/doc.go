@@ -32,9 +32,9 @@
 //     stays. So merging only raises them too, and the space stays small.
 //  5. A lease is used only after the engine has acknowledged it as durable. When the outcome is
 //     unknown it is never used.
-//  6. One entry of the space, meta, changes when a loss of data is noted, the trust of the space
-//     changes, or it is retired, and every swap expects it unchanged. So no take that was decided
-//     before can take effect afterwards.
+//  6. One entry of the space, meta, changes when the making of the space ends, a loss of data is noted,
+//     the trust of the space changes, or it is retired. Every swap expects it unchanged. So no take that
+//     was decided before can take effect afterwards.
 //  7. A loss shows by another lineage, by another incarnation unless the space trusts these (see
 //     [Space.SetTrust]), by an older meta or none, or by a position or a next free node that is
 //     lower than what an earlier swap of the same [Space] value made durable. Where the lineage

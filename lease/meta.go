@@ -11,8 +11,8 @@ import (
 	"github.com/randflake/randflake/lease/internal/stored"
 )
 
-// meta is the entry that every swap expects. It changes only when a process sees a loss of data, the
-// trust of the space changes, or it is retired.
+// meta is the entry that every swap expects. Once the space is made, it changes only when a process
+// sees a loss of data, the trust of the space changes, or it is retired.
 type meta struct {
 	Limits `json:"-"`
 	Check  string `json:"check,omitempty"` // of the secret

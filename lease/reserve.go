@@ -120,7 +120,7 @@ func (l Limits) afterLoss() time.Duration {
 
 // LossPause returns for how long at most programs that are older than two windows make no IDs after a
 // loss of data, because the leases that they have ahead end before others are granted. It is 0 with
-// the default limits.
+// the default limits of Randflake.
 func (l Limits) LossPause() time.Duration {
 	again := time.Duration(l.tickSeconds())*time.Second + l.MaxSkew // when the reserve opens
 	if l.Reserve == 0 {

@@ -13,7 +13,7 @@ import (
 // evidence and the clocks.
 //
 // The call took from asked to answered. What a take may have goes by asked, the earliest time that
-// it can be; the floor, and what people are told, by answered, the latest.
+// it can be; the floor by later(), the latest.
 type snapshot struct {
 	Answer
 	record      record

@@ -58,8 +58,9 @@ func Open(ctx context.Context, engine Engine, config Config) (*Space, error) {
 // prepared.
 func (s *Space) readExisting(ctx context.Context) (*snapshot, error) {
 	seen, err := s.read(ctx, leasesRecord)
+	unprepared := seen == nil && errors.Is(err, ErrNoSpace) // says the engine
 	switch {
-	case errors.Is(err, ErrNoSpace):
+	case unprepared:
 		return nil, fmt.Errorf("%w: make the space first", err)
 	case err != nil:
 		return nil, err

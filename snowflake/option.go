@@ -10,7 +10,7 @@ import (
 )
 
 // An Option changes how New and Keep make a generator. If options contradict each other, the last
-// one applies.
+// one applies, but New and Keep refuse two Pins of one part.
 type Option struct{ set func(*settings) error }
 
 // settings are the combined effect of the options.

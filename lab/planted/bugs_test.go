@@ -257,7 +257,7 @@ var bugs = []bug{
 		"if false {",
 	},
 	{"an abandoned space that is forgotten", "lease/announce.go", chains, 8000,
-		"	return append(was.Abandoned, was.UID)\n",
+		"	return slices.Concat(was.Abandoned, []string{was.UID})\n",
 		"	return was.Abandoned\n",
 	},
 	{"a space made where a move had stopped", "lease/space.go", chains, 1000,

@@ -1,4 +1,4 @@
-// Package storeurl reads the URLs of engines. Its errors show nothing of them.
+// Package storeurl reads the URLs of engines.
 package storeurl
 
 import (
