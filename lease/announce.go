@@ -85,7 +85,7 @@ func (mv *move) putAnnouncement(ctx context.Context, oldMeta *meta, newSeen *sna
 
 // isMoving reports whether a move that was stopped can still make the announced space.
 func (seen *snapshot) isMoving() bool {
-	return seen.announced != nil && seen.announced.isOf(seen.Answer)
+	return seen.announced != nil && seen.announced.matches(seen.Answer)
 }
 
 // announces reports whether a move can still make the space of that UID.
@@ -99,7 +99,7 @@ func (seen *snapshot) abandoned() []string {
 	switch {
 	case was == nil:
 		return nil
-	case !was.isOf(seen.Answer): // it may have been made, and its data lost
+	case !was.matches(seen.Answer): // it may have been made, and its data lost
 		return was.Abandoned
 	}
 	return slices.Concat(was.Abandoned, []string{was.UID})

@@ -23,6 +23,11 @@ type attempts struct {
 
 func (s *Space) attempts(r record) *attempts { return &attempts{space: s, record: r} }
 
+// attemptsFrom makes attempts of which the first one goes by a snapshot that is guessed.
+func (s *Space) attemptsFrom(guess *snapshot) *attempts {
+	return &attempts{space: s, record: guess.record, latest: guess}
+}
+
 // untilDone makes attempts by the leases until one is done, or fails.
 func (s *Space) untilDone(ctx context.Context, attempt func(seen *snapshot) (done bool, err error)) error {
 	attempts := s.attempts(leasesRecord)

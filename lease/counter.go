@@ -117,10 +117,10 @@ func (c Counter) encode(before []byte) ([]byte, error) {
 // space.
 func decodeCounter(name string, value []byte, term string) (c Counter, err error) {
 	if value != nil {
-		var stored storedCounter
-		err = json.Unmarshal(value, &stored)
-		c = stored.Counter
-		if err == nil && (stored.Format != counterFormat || c.Step < 1) {
+		var found storedCounter
+		err = json.Unmarshal(value, &found)
+		c = found.Counter
+		if err == nil && (found.Format != counterFormat || c.Step < 1) {
 			err = fmt.Errorf("want one of format %d", counterFormat)
 		}
 		if err != nil {

@@ -19,7 +19,7 @@ func (seen *snapshot) loss() string {
 		return m.Why
 	case m.Lineage != seen.Lineage:
 		return fmt.Sprintf("the data is another copy, %q in place of %q", seen.Lineage, m.Lineage)
-	case !m.isOf(seen.Answer):
+	case !m.matches(seen.Answer):
 		return fmt.Sprintf("the data is another incarnation, %q in place of %q", seen.Incarnation, m.Incarnation)
 	case m.Term == seen.known.meta.Term:
 		return seen.lossWithinTerm()

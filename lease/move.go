@@ -194,7 +194,7 @@ func (mv *move) successorMeta(retired *meta, seen *snapshot) *meta {
 	m.Incarnation = seen.Incarnation
 	m.Trust = seen.announced.Trust
 	m.Abandoned = seen.announced.Abandoned
-	m.before = slices.Concat(retired.before, seen.announced.before)
+	m.madeFrom = slices.Concat(retired.madeFrom, seen.announced.madeFrom)
 	m.Why = "moved from " + mv.from.String()
 	m.Floor = max(m.Floor, m.newFloor(seen.later()))
 	return &m

@@ -75,7 +75,7 @@ func (s *Space) putMeta(ctx context.Context, seen *snapshot, m *meta, leases []b
 	if err != nil {
 		return false, err
 	}
-	if !after.Swapped || !m.isOf(after.Answer) {
+	if !after.Swapped || !m.matches(after.Answer) {
 		return false, nil
 	}
 	if err := after.doubtError(m.Trust); err != nil {
