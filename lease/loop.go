@@ -149,7 +149,7 @@ func (l *loop) step(ctx context.Context) (pause time.Duration) {
 
 	// takeWanted asked for the window that was present when it began. The clock may have moved since
 	// then, to a window that was not asked for.
-	if err == nil && !l.plan.IsAsked(l.limits.WindowOf(now)) {
+	if err == nil && !l.plan.HasOutcome(l.limits.WindowOf(now)) {
 		err = errLate
 	}
 

@@ -45,7 +45,7 @@ func (l *loop) takeWanted(ctx context.Context) error {
 		isAhead := errors.Is(err, ErrAhead) // which is a WaitError, too
 		switch {
 		case err == nil: // there was a lease of each window, and add noted the outcomes
-		case isAhead && l.plan.IsAsked(present+1):
+		case isAhead && l.plan.HasOutcome(present+1):
 			return nil // the source grants fewer windows ahead than its limits say: a later step asks again
 		case isAhead:
 			return err // not even the next window: the source's clock may be behind this one

@@ -37,8 +37,9 @@ type Plan struct {
 
 // An outcome is what came of asking for a window.
 type outcome struct {
-	err   error     // why there is no lease; nil if there is one
-	retry time.Time // when to ask again; zero for never
+	leased bool
+	err    error     // why there is no lease
+	retry  time.Time // when to ask again if the window was put off, or zero
 }
 
 func (o outcome) isPutOff() bool { return !o.retry.IsZero() }
@@ -98,36 +99,35 @@ func (p *Plan) LastWanted(now time.Time) int64 {
 func (p *Plan) Wanted(now time.Time) (first, last int64, found bool) {
 	first = p.windowOf(now)
 	end := p.LastWanted(now) + 1
-	for first < end && p.IsAsked(first) {
+	for first < end && p.HasOutcome(first) {
 		first++
 	}
 	after := first
-	for after < end && !p.IsAsked(after) {
+	for after < end && !p.HasOutcome(after) {
 		after++
 	}
 	return first, after - 1, first < after
 }
 
-// IsAsked reports whether a window has an outcome.
-func (p *Plan) IsAsked(window int64) bool {
-	_, asked := p.outcomes[window]
-	return asked
+// HasOutcome reports whether a window has an outcome.
+func (p *Plan) HasOutcome(window int64) bool {
+	_, has := p.outcomes[window]
+	return has
 }
 
 // IsLeased reports whether the generator has a lease of a window.
 func (p *Plan) IsLeased(window int64) bool {
-	o, asked := p.outcomes[window]
-	return asked && o.err == nil
+	return p.outcomes[window].leased
 }
 
 // NoteLeased notes that the generator has a lease of a window.
-func (p *Plan) NoteLeased(window int64) { p.outcomes[window] = outcome{} }
+func (p *Plan) NoteLeased(window int64) { p.outcomes[window] = outcome{leased: true} }
 
 // NoteGivenUp notes that a window is not asked for again, and why.
 func (p *Plan) NoteGivenUp(window int64, why error) { p.outcomes[window] = outcome{err: why} }
 
-// NotePutOff notes that it makes no sense before until to ask again for those of some windows that
-// have no outcome yet, and why. until is by the clock that decides, and now by this machine's.
+// NotePutOff puts windows off, except for those that have an outcome. They are asked for again soon
+// after until, which is by the clock that decides. now is by this machine's.
 func (p *Plan) NotePutOff(first, last int64, now, until time.Time, why error) {
 	spread := spreadSoon
 	if p.Left(now) > 4*spreadLate {
@@ -138,8 +138,8 @@ func (p *Plan) NotePutOff(first, last int64, now, until time.Time, why error) {
 	}
 	retry := until.Add(rand.N(spread))
 	for window := first; window <= last; window++ {
-		if !p.IsAsked(window) {
-			p.outcomes[window] = outcome{why, retry}
+		if !p.HasOutcome(window) {
+			p.outcomes[window] = outcome{err: why, retry: retry}
 		}
 	}
 }
