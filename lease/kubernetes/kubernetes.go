@@ -69,7 +69,7 @@ func (e *Engine) Close() error {
 func Connect(_ context.Context, url string) (*Engine, error) {
 	namespace, name, kubeconfig, err := parse(url)
 	if err != nil {
-		return nil, storeurl.Wrong("kubernetes", err)
+		return nil, storeurl.WrapError("kubernetes", err)
 	}
 	a, err := findAccess(kubeconfig)
 	if err != nil {
@@ -89,7 +89,7 @@ const most = 3 << 18
 // Check finds what is wrong with a URL, as Connect does. It reads no file, and connects to nothing.
 func Check(url string) error {
 	_, _, _, err := parse(url)
-	return storeurl.Wrong("kubernetes", err)
+	return storeurl.WrapError("kubernetes", err)
 }
 
 // form allows names of any length, and parse checks the length: counted repetitions would take a
@@ -106,8 +106,8 @@ func parse(raw string) (namespace, name, kubeconfig string, err error) {
 	if u.Scheme != "kubernetes" || parts == nil || len(parts[1]) > 63 || len(parts[2]) > 253 {
 		return "", "", "", errors.New("want kubernetes:NAMESPACE/NAME, the name of a ConfigMap")
 	}
-	kubeconfig = storeurl.Take(query, "kubeconfig")
-	return parts[1], parts[2], kubeconfig, storeurl.Done(query, "kubeconfig")
+	kubeconfig = storeurl.TakeParameter(query, "kubeconfig")
+	return parts[1], parts[2], kubeconfig, storeurl.CheckAllTaken(query, "kubeconfig")
 }
 
 // A configMap is the backend of an engine.

@@ -88,7 +88,7 @@ func newEngine(path string, network func(dir string) (kind string, err error)) (
 func Connect(_ context.Context, url string) (*Engine, error) {
 	path, err := parse(url)
 	if err != nil {
-		return nil, storeurl.Wrong("sqlite", err)
+		return nil, storeurl.WrapError("sqlite", err)
 	}
 	return New(path)
 }
@@ -104,7 +104,7 @@ func parse(text string) (path string, err error) {
 		return "", errors.New("want sqlite:FILE, such as sqlite:/var/lib/app/app.db, " +
 			"with special characters encoded")
 	}
-	return path, storeurl.Done(query, "none")
+	return path, storeurl.CheckAllTaken(query, "none")
 }
 
 // Check finds what is wrong with a URL, as Connect does. It opens nothing.

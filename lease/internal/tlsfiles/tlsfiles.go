@@ -18,9 +18,9 @@ import (
 // that the server's certificate must be signed by, the system's without, and of the client's
 // certificate and its key. It returns nil if none is given.
 func Take(query url.Values) (*tls.Config, error) {
-	ca := storeurl.Take(query, "ca")
-	cert := storeurl.Take(query, "certificate")
-	key := storeurl.Take(query, "key")
+	ca := storeurl.TakeParameter(query, "ca")
+	cert := storeurl.TakeParameter(query, "certificate")
+	key := storeurl.TakeParameter(query, "key")
 	if ca == "" && cert == "" && key == "" {
 		return nil, nil
 	}
