@@ -131,10 +131,14 @@ func (g *Generator) generate() (ID, error) {
 
 // An attempt is one try of a call: under this state, in this second.
 //
-// The slow ways make attempts until one succeeds, or afterRefusal says that no other helps. generate
-// takes an ID of this processor's shard, and fillFromShards does so for fewer than 64 of them.
-// fillFromCursor is for more, and with Strict for all: it claims runs from the cursor. No clock is
-// read while a shard is pinned: that may allocate, and an injected clock may block.
+// IDs come by one of five ways. The slow ones make attempts until one succeeds, or afterRefusal says
+// that no other helps:
+//
+//	                       an ID                  fewer than 64     more, or with Strict
+//	a batch has them       Generate, by itself    fillFromBatch
+//	otherwise, slowly      generate               fillFromShards    fillFromCursor
+//
+// No clock is read while a shard is pinned: that may allocate, and an injected clock may block.
 type attempt struct {
 	st    *state
 	now   int64 // the Unix second
