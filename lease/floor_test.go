@@ -105,7 +105,7 @@ func TestLossWithoutClock(t *testing.T) {
 	w.now = noon
 	require.Refuses(t, ErrLoss, "another process, which saw nothing")(takeWindow(t.Context(), w.b, w.present, 1))
 	w.data.clock = nil
-	w.wantFloor(1)
+	w.endAtFloor(1)
 }
 
 // TestLateFloor: a process stops before it sets the floor, and goes on when the backup that it saw is back. So its
