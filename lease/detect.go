@@ -23,8 +23,8 @@ func (seen *snapshot) loss() string {
 		return fmt.Sprintf("the data is another incarnation, %q in place of %q", seen.Incarnation, m.Incarnation)
 	case m.Term == seen.known.meta.Term:
 		return seen.lossWithinTerm()
-	case seen.floorCovers():
-		return "" // another process has noted a loss
+	case seen.notedByAnother():
+		return ""
 	}
 	return "the space is older than the last loss, or was made anew"
 }
@@ -51,9 +51,9 @@ func (seen *snapshot) lossWithinTerm() string {
 	return ""
 }
 
-// floorCovers reports whether another process has noted a loss, with a floor that is not below the
+// notedByAnother reports whether another process has noted the loss, with a floor that is not below the
 // one that this handle knows, and above every window that it saw taken.
-func (seen *snapshot) floorCovers() bool {
+func (seen *snapshot) notedByAnother() bool {
 	m, known := seen.meta, seen.known.meta
 	if m.Losses <= known.Losses || m.Floor < known.Floor {
 		return false

@@ -45,7 +45,7 @@ func (s *Space) Info(ctx context.Context) (Info, error) {
 		UnnotedLoss:  seen.loss(),
 		FloorsSet:    m.Losses,
 		Why:          m.Why,
-		ReserveOpens: m.reserveOpens(seen.answered),
+		ReserveOpens: m.leasingResumes(seen.answered),
 		FloorExcess:  m.floorExcess(seen.later()),
 		Retired:      m.Retired,
 		MovedTo:      m.MovedTo,

@@ -21,7 +21,7 @@ type Limits struct {
 	// Reserve is how many nodes each of the 64 slices has that are kept for the minutes after a
 	// loss of data: at most (Nodes-1)/64. By default it is 1,024 where there are more than 65,536
 	// nodes, and otherwise 0. A part of 2,048 nodes or more has Nodes/128. In these minutes all
-	// processes together have as many nodes in each window.
+	// processes together have Reserve nodes in each window.
 	Reserve uint32
 }
 

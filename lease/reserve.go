@@ -18,6 +18,9 @@ import (
 //	|      x      |---- MaxSkew ----|                     |            |
 //	     noted                    opens                 floor
 //	[--------------- windows that slice k mod 64 serves ---------------)
+//	   Begin [------------ of which are leased ------------)
+//
+// Begin is 0, unless an earlier space may have leased from the slice.
 //
 // So two losses never share a second of a node:
 //
@@ -57,8 +60,8 @@ func (l Limits) sliceStart(tick int64) uint32 {
 	return l.mainNodes() + uint32(tick%sliceCount)*l.Reserve
 }
 
-// opens returns when the slice of a tick opens: when the tick is over by every clock.
-func (l Limits) opens(tick int64) time.Time { return l.tickStart(tick + 1).Add(l.MaxSkew) }
+// sliceOpens returns when the slice of a tick opens: when the tick is over by every clock.
+func (l Limits) sliceOpens(tick int64) time.Time { return l.tickStart(tick + 1).Add(l.MaxSkew) }
 
 // servedWindows returns the windows that the slice of a tick serves: from first on, and before end.
 func (l Limits) servedWindows(tick int64) (first, end int64) {
@@ -73,13 +76,13 @@ func (m *meta) chooseSlice(noted time.Time, nodes *taken.Nodes) {
 	nodes.Restart(m.Floor, m.sliceStart(m.Tick))
 }
 
-// reserveOpens returns when the reserve begins to serve the window that is present then: perhaps
+// leasingResumes returns when the reserve begins to serve the window that is present then: perhaps
 // before now. The zero time means that no window from now on is served.
-func (m *meta) reserveOpens(now time.Time) time.Time {
+func (m *meta) leasingResumes(now time.Time) time.Time {
 	if m.Tick == 0 {
 		return time.Time{} // no slice is open
 	}
-	opens := m.opens(m.Tick)
+	opens := m.sliceOpens(m.Tick)
 	begin := m.start(m.Begin) // before it an earlier space may have leased from the slice
 	if opens.Before(begin) {
 		opens = begin
@@ -94,8 +97,8 @@ func (m *meta) reserveOpens(now time.Time) time.Time {
 
 // nodesOf returns the nodes [begin, end) that are for leases of a window.
 func (m *meta) nodesOf(window int64) (begin, end uint32) {
-	// With tick 0, nothing is granted before the floor, and only Info asks for such a window.
-	if window >= m.Floor || m.Tick == 0 {
+	noSlice := m.Tick == 0 // then nothing is granted before the floor, and only Info asks for such a window
+	if window >= m.Floor || noSlice {
 		return 0, m.mainNodes()
 	}
 	begin = m.sliceStart(m.Tick)

@@ -126,14 +126,14 @@ func (t *take) checkBeforeFloor(window int64) error {
 	floor := m.start(m.Floor)
 	isNeverServed := m.Tick == 0 || window < m.Begin
 	if isNeverServed {
-		until := m.reserveOpens(t.seen.asked) // for later windows
+		until := m.leasingResumes(t.seen.asked) // for later windows
 		if until.IsZero() {
 			until = floor
 		}
 		return t.waitForLoss(until, "forgotten leases may be in use")
 	}
 	first, end := m.servedWindows(m.Tick)
-	reserveOpens := m.opens(m.Tick)
+	reserveOpens := m.sliceOpens(m.Tick)
 	switch {
 	case window < first || window >= end:
 		return t.waitForLoss(floor, fmt.Sprintf("the reserve is for windows %d to %d", first, end-1))

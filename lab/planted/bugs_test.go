@@ -154,12 +154,12 @@ var bugs = []bug{
 
 	// A take.
 	{"a swap that does not expect meta", "lease/swap.go", losses, 4000,
-		`	after.Answer, err = s.engine.Swap(ctx, expect, stored)
+		`		after.Answer, err = s.engine.Swap(ctx, expect, put)
 `,
-		`	after.Answer, err = s.engine.Swap(ctx, expect[1:], stored)
-	if err == nil && !after.Swapped {
-		after.Answer, err = s.engine.Read(ctx, expect[0].Name, expect[1].Name)
-	}
+		`		after.Answer, err = s.engine.Swap(ctx, expect[1:], put)
+		if err == nil && !after.Swapped {
+			after.Answer, err = s.engine.Read(ctx, expect[0].Name, expect[1].Name)
+		}
 `,
 	},
 	{"an unknown outcome taken for a success", "lease/update.go", losses, 1000,

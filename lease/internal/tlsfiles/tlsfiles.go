@@ -14,9 +14,9 @@ import (
 	"github.com/randflake/randflake/lease/internal/storeurl"
 )
 
-// Take removes the parameters ca, certificate and key, which name files in PEM format: of the authorities
-// that the server's certificate must be signed by, the system's without, and of the client's
-// certificate and its key. It returns nil if none is given.
+// Take removes the parameters ca, certificate and key, which name files in PEM format. ca has the
+// authorities that may sign the server's certificate; if it is not given, the system's may. The other
+// two are the client's. Take returns nil if none is given.
 func Take(query url.Values) (*tls.Config, error) {
 	ca := storeurl.TakeParameter(query, "ca")
 	cert := storeurl.TakeParameter(query, "certificate")
