@@ -32,8 +32,7 @@ func (mv *move) announce(ctx context.Context, oldSeen, newSeen *snapshot) (*meta
 	return mv.putAnnouncement(ctx, oldMeta, newSeen)
 }
 
-// checkOverlap returns an error if another space in the new store is in use with one of the old one's
-// nodes.
+// checkOverlap returns an error if another space in the new store is in use with one of the old one's nodes.
 func (mv *move) checkOverlap(ctx context.Context, oldMeta *meta) error {
 	if oldMeta.Check == "" { // it is not known whose nodes they are
 		return nil

@@ -9,9 +9,8 @@ import (
 	"github.com/randflake/randflake/lease/internal/backoff"
 )
 
-// attempts are the attempts to change a space by what a record shows. An attempt that ends in an
-// error is the last one. Another one follows if another process was faster, or if it is to see what
-// this one has put.
+// attempts are the attempts to change a space by what a record shows. An attempt that ends in an error is the
+// last one. Another one follows if another process was faster, or if it is to see what this one has put.
 type attempts struct {
 	space  *Space
 	record record

@@ -34,9 +34,8 @@ func (seen *snapshot) lossWithinTerm() string {
 	leastPosition := seen.known.position
 	found := seen.value
 	if seen.Swapped {
-		// The swap may have run on an older copy of the data, and brought that up to the known
-		// position. So the position must be beyond the known one, and what the swap replaced must
-		// not be older.
+		// The swap may have run on an older copy of the data, and brought that up to the known position. So the
+		// position must be beyond the known one, and what the swap replaced must not be older.
 		leastPosition++
 		found = seen.valueBefore
 	}

@@ -93,8 +93,7 @@ func (e *WaitError) Unwrap() error { return e.Err }
 // in time, so it becomes ErrStore.
 var changedNothing = []error{ErrStore, ErrNoSpace, ErrCorrupt, ErrUnsafe, fs.ErrClosed, context.Canceled}
 
-// storeError wraps the error of a call that changed nothing: with ErrStore, unless it is one of
-// changedNothing.
+// storeError wraps the error of a call that changed nothing: with ErrStore, unless it is one of changedNothing.
 func (s *Space) storeError(call string, err error) error {
 	for _, why := range changedNothing {
 		if errors.Is(err, why) {

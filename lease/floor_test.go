@@ -10,9 +10,8 @@ import (
 	"github.com/randflake/randflake/internal/test/require"
 )
 
-// TestFloorOfAnother: who sees that another process has set the floor notes the loss once more if that floor
-// is not after all that it took itself, as the other one's clock was wrong. What a fast clock took does not
-// count.
+// TestFloorOfAnother: who sees that another process has set the floor notes the loss once more if that floor is
+// not after all that it took itself, as the other one's clock was wrong. What a fast clock took does not count.
 func TestFloorOfAnother(t *testing.T) {
 	const far = 600000
 	for _, c := range []struct {

@@ -301,9 +301,7 @@ func TestCallsOfKeeper(t *testing.T) {
 		data := newMemory()
 		var q queue
 		keeper, err := q.keep(t, create(t, conn{memory: data}, Limits{}, time.Now), WithClock(time.Now))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer keeper.Close()
 		after := func(pause time.Duration) (calls, swaps int) {
 			time.Sleep(pause)

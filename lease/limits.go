@@ -14,8 +14,7 @@ type Limits struct {
 	Window time.Duration // whole seconds, 60 by default
 	Ahead  int64         // how many windows beyond the present one a process may take, 1 to 32; 5 by default
 
-	// MaxSkew is how far two clocks may be apart, those of processes or servers. By default it is 1
-	// minute.
+	// MaxSkew is how far two clocks may be apart, those of processes or servers. By default it is 1 minute.
 	MaxSkew time.Duration
 
 	// Reserve is how many nodes each of the 64 slices has that are kept for the minutes after a

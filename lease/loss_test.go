@@ -311,8 +311,7 @@ func TestNoLoss(t *testing.T) {
 }
 
 // TestCounterLoss has losses that only the counter shows. Then nobody takes numbers of it until it is set. A
-// period that may have begun before the loss goes on at that number, and does not begin at the start once
-// more.
+// period that may have begun before the loss goes on at that number, and does not begin at the start once more.
 func TestCounterLoss(t *testing.T) {
 	for name, c := range map[string]struct{ kept, lost, next string }{
 		"its number went back":             {"", "", ""},
@@ -338,9 +337,8 @@ func TestCounterLoss(t *testing.T) {
 			want := Counter{Name: "c", Next: 9, Step: 1, Last: math.MaxInt64, Periods: day(c.lost).Of, Period: c.lost}
 			found, err = tr.a.Counter(t.Context(), "c")
 			found.Begin = 0
-			if found.Term = ""; found != want || err != nil {
-				t.Errorf("%+v, %v, want %+v", found, err, want)
-			}
+			found.Term = ""
+			require.That(t, found == want && err == nil, "%+v, %v, want %+v", found, err, want)
 			if c.next == "" {
 				return
 			}

@@ -342,9 +342,8 @@ func TestMoveByTwo(t *testing.T) {
 				break
 			}
 			expected := errors.Is(err, ErrExists) || errors.Is(err, errBusy) || err == nil && what == "moves"
-			if !expected {
-				t.Errorf("another process %s it before call %d: %v, want ErrExists or errBusy", what, call, err)
-			}
+			require.That(t, expected,
+				"another process %s it before call %d: %v, want ErrExists or errBusy", what, call, err)
 			if what == "makes" && call <= 2 {
 				w.wantMark(false)
 			}
@@ -581,9 +580,8 @@ func TestMoveAddress(t *testing.T) {
 		if l, err := takeWindow(t.Context(), p, present+2, 1); err != nil || l.FirstNode < p.Limits().mainNodes() {
 			t.Errorf("%+v, %v, want a lease of the reserve", l, err)
 		}
-		if run, err := p.TakeNumbers(t.Context(), "a", Period{}, 1); err != nil || run.First != 10 {
-			t.Errorf("%+v, %v, want number 10", run, err)
-		}
+		run, err := p.TakeNumbers(t.Context(), "a", Period{}, 1)
+		require.That(t, err == nil && run.First == 10, "%+v, %v, want number 10", run, err)
 		w.wantMark(false)
 	}
 }
@@ -779,9 +777,8 @@ func TestMoveOpens(t *testing.T) {
 
 		w.now = wait.Add(-time.Nanosecond)
 		_, err = takeWindow(t.Context(), s, m.WindowOf(w.now), 1)
-		if wanted := (*WaitError)(nil); !errors.As(err, &wanted) || !wanted.Until.Equal(wait) {
-			t.Errorf("%v, want until %v", err, wait)
-		}
+		wanted := (*WaitError)(nil)
+		require.That(t, errors.As(err, &wanted) && wanted.Until.Equal(wait), "%v, want until %v", err, wait)
 		for _, now := range []time.Time{wait, info.Floor} {
 			w.now = now
 			first, err := takeWindow(t.Context(), s, m.WindowOf(w.now), 1)

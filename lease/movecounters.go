@@ -6,9 +6,8 @@ import (
 	"fmt"
 )
 
-// announceCounters puts the counters of the old space beside the announcement, as counters that wait.
-// So if one can't be read, or the store has no room for them, that shows before the old space is
-// retired.
+// announceCounters puts the counters of the old space beside the announcement, as counters that wait. So if one
+// can't be read, or the store has no room for them, that shows before the old space is retired.
 func (mv *move) announceCounters(ctx context.Context, uid string) error {
 	seen, err := mv.to.read(ctx, leasesRecord)
 	if err != nil {

@@ -68,8 +68,7 @@ func (s *Space) checkBegin(seen *snapshot, c *Counter, period Period) error {
 	return nil
 }
 
-// begin returns when the counter's period begins, in Unix seconds, or before all if it has none
-// yet.
+// begin returns when the counter's period begins, in Unix seconds, or before all if it has none yet.
 func (c *Counter) begin() int64 {
 	if c.Period == "" {
 		return math.MinInt64

@@ -6,13 +6,11 @@ import (
 	"github.com/randflake/randflake/lease/internal/taken"
 )
 
-// The reserve makes IDs go on after a loss of data, while no main node is leased for a window
-// before the floor.
+// The reserve makes IDs go on after a loss of data, while no main node is leased for a window before the floor.
 //
-// The last 64 x Reserve nodes of a space are 64 slices. Time is cut into ticks, and a loss belongs
-// to the tick in which it was noted. Before the floor all leases come from one slice, that of
-// number tick mod 64. It opens when the tick is over by every clock, and it serves the windows of
-// 64 ticks:
+// The last 64 x Reserve nodes of a space are 64 slices. Time is cut into ticks, and a loss belongs to the tick
+// in which it was noted. Before the floor all leases come from one slice, that of number tick mod 64. It opens
+// when the tick is over by every clock, and it serves the windows of 64 ticks:
 //
 //	tick k        k+1                                                 k+64
 //	|      x      |---- MaxSkew ----|                     |            |

@@ -256,9 +256,8 @@ func TestCreate(t *testing.T) {
 		s, err := Create(t.Context(), c.engine, Config{Name: c.name, Clock: atNoon, NeverUsed: true})
 		require.That(t, s == nil && errors.Is(err, c.err), "%s: %v, %v, want %v", what, s, err, c.err)
 	}
-	if s, err := Create(t.Context(), conn{memory: newMemory()}, Config{Name: strings.Repeat("s", 40), Clock: atNoon, NeverUsed: true}); err != nil {
-		t.Errorf("the longest name: %v, %v", s, err)
-	}
+	s, err := Create(t.Context(), conn{memory: newMemory()}, Config{Name: strings.Repeat("s", 40), Clock: atNoon, NeverUsed: true})
+	require.That(t, err == nil, "the longest name: %v, %v", s, err)
 	born := len(taken.data)
 	if _, err := takeWindow(t.Context(), open(t, conn{memory: taken}, atNoon), 30000000, 1); err != nil || len(taken.data) != born {
 		t.Errorf("the first take: %v, and %d entries, want the %d from birth", err, len(taken.data), born)
@@ -361,9 +360,8 @@ func TestOpen(t *testing.T) {
 	config := Config{Name: "s", Limits: Limits{Nodes: 1024}, Check: [8]byte{1}, Clock: atNoon, NeverUsed: true}
 	wantOpen := func(want error) {
 		t.Helper()
-		if s, err := Open(t.Context(), conn{memory: data}, config); !errors.Is(err, want) || (s == nil) != (err != nil) {
-			t.Errorf("Open: %v, %v, want %v", s, err, want)
-		}
+		s, err := Open(t.Context(), conn{memory: data}, config)
+		require.That(t, errors.Is(err, want) && (s == nil) == (err != nil), "Open: %v, %v, want %v", s, err, want)
 	}
 	wantOpen(ErrNoSpace)
 	s := createAs(t, conn{memory: data}, config)
@@ -530,9 +528,8 @@ func contend(
 			return data.do(c), nil
 		}
 		swaps++
-		if pause := time.Since(last); pause > 8*time.Second {
-			t.Errorf("a pause of %v", pause)
-		}
+		pause := time.Since(last)
+		require.That(t, pause <= 8*time.Second, "a pause of %v", pause)
 		last = time.Now()
 		return data.do(call{expect: c.expect}), nil
 	}}, nil)

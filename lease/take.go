@@ -10,8 +10,7 @@ import (
 	"github.com/randflake/randflake/lease/internal/taken"
 )
 
-// maxWindows is how many windows one Take may name: the present one, and as many as any limit
-// allows ahead.
+// maxWindows is how many windows one Take may name: the present one, and as many as any limit allows ahead.
 const maxWindows = maxAhead + 1
 
 // Take leases n nodes for each window from first to last, by one change of the space. The nodes are

@@ -116,8 +116,7 @@ func (l *loop) noteLease(lease randflake.Lease) {
 		"start", lease.Start, "end", lease.End, "label", l.settings.label)
 }
 
-// drop gives up what was leased before this machine became a copy of another one: it is the
-// original's.
+// drop gives up what was leased before this machine became a copy of another one: it is the original's.
 func (l *loop) drop() {
 	l.plan.AskAllAgain()
 	l.queue.Drop()

@@ -27,8 +27,7 @@ import "hash/maphash"
 // unit with a higher rollback in place of errClockBackward. With RandomStart a unit begins with another value
 // than its first.
 
-// A plan says which values a claim may take. (With more than four fields the compiler would keep it
-// in memory.)
+// A plan says which values a claim may take. (With more than four fields the compiler would keep it in memory.)
 type plan struct {
 	first, left uint64 // the first value, and how many there are from it to the end of its unit
 	awaitedEnd  uint64 // what to raise cursor.awaitedEnd to, or 0
@@ -85,8 +84,7 @@ func (b *bounds) planAt(next, awaitedEnd uint64, now int64) (plan, error) {
 	return b.planDue(c, next, awaitedEnd, now), nil
 }
 
-// planEarly is planAt for a clock that is before the candidate, if that is not opened or is too far
-// ahead.
+// planEarly is planAt for a clock that is before the candidate, if that is not opened or is too far ahead.
 func (b *bounds) planEarly(c candidate, next uint64, now int64) (plan, error) {
 	beyond := c.unit - now - b.ahead // how far the candidate is beyond the units that may be used
 	switch {
@@ -173,8 +171,7 @@ func (b *bounds) due(next uint64, now int64) int64 {
 	return unit
 }
 
-// newestUnit returns the newest unit used, or if there is none, the unit before the first one that
-// may be used.
+// newestUnit returns the newest unit used, or if there is none, the unit before the first one that may be used.
 func (b *bounds) newestUnit(next uint64) int64 {
 	c := b.candidate(next)
 	if c.opened {

@@ -19,8 +19,7 @@ import (
 	"github.com/randflake/randflake/lease/internal/storeurl"
 )
 
-// Connect returns an engine for a URL. If the URL has a password, the cluster checks it now, within
-// ctx.
+// Connect returns an engine for a URL. If the URL has a password, the cluster checks it now, within ctx.
 func Connect(ctx context.Context, url string) (*Engine, error) {
 	config, prefix, err := parse(url)
 	if err != nil {

@@ -15,9 +15,8 @@
 //
 // # ConfigMap
 //
-// All entries are in the key "entries" of the ConfigMap. A swap replaces the ConfigMap as a whole
-// if its resourceVersion is the one that was read. Other tools must neither make nor change the
-// ConfigMap.
+// All entries are in the key "entries" of the ConfigMap. A swap replaces the ConfigMap as a whole if its
+// resourceVersion is the one that was read. Other tools must neither make nor change the ConfigMap.
 //
 // A ConfigMap holds a mebibyte. No space or counter is added if all could grow beyond three quarters
 // of that, so that leases go on: it has 205 spaces, or about 2,000 counters. A new space has half a

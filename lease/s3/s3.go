@@ -11,10 +11,9 @@
 //   - region, where the environment has none,
 //   - endpoint, the http or https URL of a server that is not AWS.
 //
-// Credentials are found as every AWS SDK finds them: in the environment, in the files of the user,
-// by the role of a container or machine. They must allow s3:GetObject and s3:PutObject on prefix/*,
-// and s3:ListBucket on the bucket. Without the latter nobody can tell a missing object from a
-// forbidden one.
+// Credentials are found as every AWS SDK finds them: in the environment, in the files of the user, by the role
+// of a container or machine. They must allow s3:GetObject and s3:PutObject on prefix/*, and s3:ListBucket on
+// the bucket. Without the latter nobody can tell a missing object from a forbidden one.
 //
 // # Objects
 //
@@ -185,9 +184,8 @@ func cutOff(err error) bool {
 	return ok && (failed.Op == "write" || failed.Op == "readfrom")
 }
 
-// put puts an object if it has the tag, or if there is none if the tag is empty. It sends the
-// object once, without the client's retries: after an error the request may have taken effect, or may
-// still do so.
+// put puts an object if it has the tag, or if there is none if the tag is empty. It sends the object once,
+// without the client's retries: after an error the request may have taken effect, or may still do so.
 func (o *object) put(ctx context.Context, name string, content []byte, tag string) (d document.Document, err error) {
 	in := &s3.PutObjectInput{
 		Bucket:      &o.bucket,

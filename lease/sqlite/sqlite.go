@@ -21,13 +21,11 @@
 //
 // # Lineage and position
 //
-// The lineage is a random token in the file, the file's inode number, and on Linux its time of
-// birth. So it changes when a copy takes the file's place; on Windows it does not. The position is
-// the number of swaps.
+// The lineage is a random token in the file, the file's inode number, and on Linux its time of birth. So it
+// changes when a copy takes the file's place; on Windows it does not. The position is the number of swaps.
 //
-// If an older copy is written into the file, as cp does, only a handle that saw more swaps notices.
-// If there is no such handle, or after an older snapshot of the disk was brought back, call
-// [lease.Space.ReportLoss].
+// If an older copy is written into the file, as cp does, only a handle that saw more swaps notices. If there is
+// no such handle, or after an older snapshot of the disk was brought back, call [lease.Space.ReportLoss].
 package sqlite
 
 import (

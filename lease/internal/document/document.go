@@ -88,8 +88,7 @@ type snapshot struct {
 	seen    time.Time // by wallClock
 }
 
-// wallClock returns the time without the monotonic reading, which stands still while a machine
-// sleeps.
+// wallClock returns the time without the monotonic reading, which stands still while a machine sleeps.
 func wallClock() time.Time { return time.Now().Round(0) }
 
 // Read implements [lease.Engine].

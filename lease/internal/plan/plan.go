@@ -9,10 +9,9 @@ import (
 	"time"
 )
 
-// A Plan notes, for one keeper, what came of each window that it asked for: leased, put off until a
-// time, or given up. A window without an outcome is still to be asked for. The gap is the first window
-// without a lease, from the present one on: before it leases follow each other. A Plan is not safe for
-// concurrent use.
+// A Plan notes, for one keeper, what came of each window that it asked for: leased, put off until a time, or
+// given up. A window without an outcome is still to be asked for. The gap is the first window without a lease,
+// from the present one on: before it leases follow each other. A Plan is not safe for concurrent use.
 //
 // A keeper begins with the present window and the next one. When it has lived a window it takes as
 // many as the outage needs, and from then on two windows every second window. With windows of a
@@ -24,8 +23,7 @@ import (
 //	102         106 107           at the end of 102 it still had 103 to 105: three minutes
 //	104         108 109
 //
-// If pairs end with an even window, it takes one window more in 101, and the pairs in 103, 105 and
-// so on.
+// If pairs end with an even window, it takes one window more in 101, and the pairs in 103, 105 and so on.
 type Plan struct {
 	window   time.Duration
 	started  time.Time
@@ -70,8 +68,7 @@ func New(window time.Duration, mostAhead int64, outage time.Duration, started ti
 	}
 }
 
-// Expire forgets windows that are over, and the outcome of those that are to be asked for again by
-// now.
+// Expire forgets windows that are over, and the outcome of those that are to be asked for again by now.
 func (p *Plan) Expire(now time.Time) {
 	present := p.windowOf(now)
 	maps.DeleteFunc(p.outcomes, func(window int64, o outcome) bool {
@@ -162,12 +159,10 @@ func (p *Plan) gap(now time.Time) int64 {
 // Missing returns why the gap has no lease, or nil if that window was not asked for.
 func (p *Plan) Missing(now time.Time) error { return p.outcomes[p.gap(now)].err }
 
-// End returns until when there are leases without a gap. If the present window has none, that is
-// when it began.
+// End returns until when there are leases without a gap. If the present window has none, that is when it began.
 func (p *Plan) End(now time.Time) time.Time { return p.start(p.gap(now)) }
 
-// Left returns for how long there are leases without a gap: for zero or less if the present window
-// has none.
+// Left returns for how long there are leases without a gap: for zero or less if the present window has none.
 func (p *Plan) Left(now time.Time) time.Duration { return p.End(now).Sub(now) }
 
 // Deadline returns when something must be done at last: when the leases end, or when the next
