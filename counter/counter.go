@@ -154,8 +154,7 @@ func (c *Counter) noRunError() error {
 	}
 }
 
-// advance goes on to the next run, if it is there. It is called with mu held, when the current run
-// is used up.
+// advance goes on to the next run, if it is there. It is called with mu held, when the current run is used up.
 func (c *Counter) advance() bool {
 	if c.closed || c.nextRun == nil {
 		return false
@@ -196,8 +195,7 @@ func (c *Counter) FillWait(ctx context.Context, dst []int64) (n int, err error) 
 	return n, err
 }
 
-// Close makes later calls, and calls that wait, return ErrClosed. The numbers that are left in
-// memory are lost.
+// Close makes later calls, and calls that wait, return ErrClosed. The numbers that are left in memory are lost.
 func (c *Counter) Close() error {
 	c.check()
 	defer c.line.Serve() // after Unlock, as callers who are served lock mu

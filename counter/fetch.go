@@ -11,9 +11,8 @@ import (
 	"github.com/randflake/randflake/lease"
 )
 
-// runTime is how long a run should last, at the pace of callers since the last fetch. The next run
-// is fetched when half of the current one is given. So callers wait only if a fetch takes longer
-// than half of runTime.
+// runTime is how long a run should last, at the pace of callers since the last fetch. The next run is fetched
+// when half of the current one is given. So callers wait only if a fetch takes longer than half of runTime.
 const runTime = 10 * time.Second
 
 // growth bounds how many times longer a run is than the one before, since a burst is not a pace.
@@ -117,8 +116,7 @@ func (s sample) pace(next sample) float64 {
 	return float64(next.issued-s.issued) / elapsed.Seconds()
 }
 
-// runLength returns how many numbers to take, at a pace in numbers a second, after a run of
-// previous numbers.
+// runLength returns how many numbers to take, at a pace in numbers a second, after a run of previous numbers.
 func (c *Counter) runLength(pace float64, previous uint64) int64 {
 	want := pace * runTime.Seconds()
 	want = min(want, growth*float64(max(previous, 1)))

@@ -39,8 +39,7 @@ type request struct {
 	ready chan struct{} // closed when n and err are as they stay
 }
 
-// OpenStrict returns a strict handle on a counter. Its errors are those of Open. It takes no
-// number.
+// OpenStrict returns a strict handle on a counter. Its errors are those of Open. It takes no number.
 func (cs *Counters) OpenStrict(ctx context.Context, name string, options ...Option) (*Strict, error) {
 	set, err := cs.resolve(ctx, name, options)
 	if err != nil {

@@ -42,24 +42,16 @@ func TestTake(t *testing.T) {
 		{name: "last window", window: 5, n: 1},
 		{name: "too far", window: 6, n: 1, err: ErrAhead, until: noon.Add(time.Minute)},
 		{name: "as far, before the server's clock", server: -time.Minute, window: 5, n: 1, first: 1},
-		{
-			name: "the last window of all", window: math.MaxInt64 - noon.Unix()/60, n: 1,
-			err: ErrAhead, until: noon.Add(math.MaxInt64 / time.Minute * time.Minute),
-		},
+		{name: "the last window of all", window: math.MaxInt64 - noon.Unix()/60, n: 1,
+			err: ErrAhead, until: noon.Add(math.MaxInt64 / time.Minute * time.Minute)},
 		{name: "a slow clock", clock: -300 * time.Hour, window: -18000, n: 3},
 		{name: "a fast clock", clock: 300 * time.Hour, window: 18000, n: 3},
-		{
-			name: "a server that is behind", clock: 62 * time.Second, server: time.Second, n: 1,
-			err: ErrClock, says: "the server's is 1m1s behind this machine's",
-		},
-		{
-			name: "a server that is ahead", clock: time.Second, server: 62 * time.Second, n: 1,
-			err: ErrClock, says: "the server's is 1m1s ahead of this machine's",
-		},
-		{
-			name: "before the epoch", clock: -60 * 365 * 24 * time.Hour, window: -noon.Unix()/60 - 1,
-			n: 1, err: ErrClock, says: "this machine's says 1967-01-30",
-		},
+		{name: "a server that is behind", clock: 62 * time.Second, server: time.Second, n: 1,
+			err: ErrClock, says: "the server's is 1m1s behind this machine's"},
+		{name: "a server that is ahead", clock: time.Second, server: 62 * time.Second, n: 1,
+			err: ErrClock, says: "the server's is 1m1s ahead of this machine's"},
+		{name: "before the epoch", clock: -60 * 365 * 24 * time.Hour, window: -noon.Unix()/60 - 1,
+			n: 1, err: ErrClock, says: "this machine's says 1967-01-30"},
 		{name: "none", err: ErrInvalid},
 		{name: "the first window of all", window: -noon.Unix() / 60, n: 1},
 		{name: "before all time", window: -noon.Unix()/60 - 1, n: 1, err: ErrInvalid},
@@ -71,9 +63,8 @@ func TestTake(t *testing.T) {
 		}
 		l, err := takeWindow(t.Context(), s, present+step.window, step.n)
 		var wait *WaitError
-		if !errors.Is(err, step.err) || errors.As(err, &wait) && !wait.Until.Equal(step.until) {
-			t.Errorf("%s: %v", step.name, err)
-		}
+		rightTime := !errors.As(err, &wait) || wait.Until.Equal(step.until)
+		require.That(t, errors.Is(err, step.err) && rightTime, "%s: %v", step.name, err)
 		require.That(t, strings.Contains(fmt.Sprint(err), step.says), "%s: %v, want that it says %s", step.name, err, step.says)
 		if err != nil {
 			continue
@@ -298,9 +289,7 @@ func TestOutcome(t *testing.T) {
 		_, err := takeWindow(t.Context(), s, s.Limits().WindowOf(noon), 1)
 		require.That(t, errors.Is(err, tt.want) && errors.Is(err, tt.with), "%s: %v, want %v", tt.what, err, tt.want)
 		for _, other := range []error{ErrOutcomeUnknown, ErrStore} {
-			if other != tt.want && errors.Is(err, other) {
-				t.Errorf("%s: %v, want no %v", tt.what, err, other)
-			}
+			require.That(t, other == tt.want || !errors.Is(err, other), "%s: %v, want no %v", tt.what, err, other)
 		}
 	}
 }

@@ -17,16 +17,14 @@ const (
 	// and halve the CPU time. minPause is well below catchUp, as timers are late.
 	minPause = 7 * time.Millisecond
 
-	// shortWait is how long a call waits without telling the keeper: clocks are set back by as much
-	// now and then. After that it is better to continue as another worker, which the keeper then
-	// sees to.
+	// shortWait is how long a call waits without telling the keeper: clocks are set back by as much now and
+	// then. After that it is better to continue as another worker, which the keeper then sees to.
 	shortWait = 15 * time.Millisecond
 )
 
-// Wait is Generate, but on randflake.ErrExhausted, randflake.ErrClockBackward and
-// randflake.ErrLeaseNotStarted it waits for as long as it takes. It returns the other errors at
-// once. If ctx ends first, the error wraps both the context's cause and the reason for the wait. If
-// an ID is available at once, ctx is ignored.
+// Wait is Generate, but on randflake.ErrExhausted, randflake.ErrClockBackward and randflake.ErrLeaseNotStarted
+// it waits for as long as it takes. It returns the other errors at once. If ctx ends first, the error wraps
+// both the context's cause and the reason for the wait. If an ID is available at once, ctx is ignored.
 //
 // Waiting callers are served in order. Until they have their IDs, Generate and Fill return
 // randflake.ErrExhausted.
