@@ -38,9 +38,12 @@ func (s *Space) ReportLoss(ctx context.Context, why string) error {
 }
 
 // noteLoss notes a loss that an answer shows. It returns nil also if another process changed the space
-// meanwhile: the next answer says whether the loss is still to be noted.
+// meanwhile: the next answer says whether the loss is still to be noted. A new space has lost nothing if its
+// creator takes the mark away.
 func (s *Space) noteLoss(ctx context.Context, seen *snapshot, why string) error {
-	s.rememberLoss(seen, why)
+	if !seen.isNew() {
+		s.rememberLoss(seen, why)
+	}
 	_, err := s.tryToNote(ctx, seen, why)
 	return err
 }
@@ -108,6 +111,9 @@ func (s *Space) putMark(ctx context.Context, seen *snapshot, m *meta) (done bool
 
 func (seen *snapshot) isMarked() bool { return seen.meta != nil && seen.meta.isMarked() }
 
+// isNew reports whether the mark is that of a new space, whose floor is not set yet.
+func (seen *snapshot) isNew() bool { return seen.meta != nil && seen.meta.Lineage == newMark }
+
 // setFloor sets the floor, and chooses a slice of the reserve, if meta and leases are still those of
 // seen, which has the mark. It is not done if another process was faster, or the data was replaced.
 func (s *Space) setFloor(ctx context.Context, seen *snapshot, why string) (done bool, err error) {
@@ -123,7 +129,7 @@ func (s *Space) setFloor(ctx context.Context, seen *snapshot, why string) (done 
 	m.Incarnation = seen.Incarnation
 	m.Losses++
 	m.Floor = max(m.Floor, m.newFloor(seen.later()))
-	if seen.meta.Lineage == newMark {
+	if seen.isNew() {
 		m.Begin = m.Floor // an earlier space may have leased from a reserve as well
 	}
 

@@ -69,6 +69,9 @@ func newMeta(seen *snapshot, limits Limits, config Config) *meta {
 		Why:         "created for IDs that were in use",
 		Abandoned:   seen.abandoned(),
 	}
+	if config.NeverUsed {
+		m.Why = "its creator was stopped" // beginAtOnce takes that away
+	}
 	if config.Check != [8]byte{} {
 		m.Check = hex.EncodeToString(config.Check[:])
 	}

@@ -20,6 +20,8 @@ func (s *Space) SetTrust(ctx context.Context, trust bool) error {
 		switch {
 		case seen.meta == nil:
 			return false, fmt.Errorf("%w: %s", ErrNoSpace, s)
+		case seen.isNew(): // by another mark nobody would know that
+			return false, s.noteLoss(ctx, seen, seen.loss())
 		case seen.meta.Trust != trust:
 			return false, s.markTrust(ctx, seen, trust) // the next attempt sees that as a loss
 		case seen.loss() != "":

@@ -51,6 +51,7 @@ func names() []name {
 		{name: "file:what?/leases", wrong: "want file:DIR?space=NAME"},
 		{name: "file:leases?spcae=hunter2", wrong: "want file:DIR?space=NAME"},
 		{name: "?space=orders", wrong: "no name"},
+		{name: "leases\r", wrong: "white space around"},
 		{name: "file:?space=orders", wrong: "want file:DIR"},
 		{name: "file://relative", wrong: "want file:DIR"},
 		{name: "file:", wrong: "want file:DIR"},

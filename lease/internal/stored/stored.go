@@ -5,6 +5,7 @@ package stored
 
 import (
 	"encoding/json"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -41,7 +42,8 @@ func Others(v any, before ...[]byte) ([]byte, error) {
 	}
 	for _, field := range reflect.VisibleFields(reflect.TypeOf(v)) {
 		key, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-		delete(others, key)
+		// Package json takes keys for the same whatever their case, and the last one counts.
+		maps.DeleteFunc(others, func(other string, _ json.RawMessage) bool { return strings.EqualFold(other, key) })
 	}
 	if len(others) == 0 {
 		return nil, nil

@@ -33,8 +33,10 @@ func Take(query url.Values) (*tls.Config, error) {
 		}
 	}
 	if cert != "" || key != "" {
-		pair, err := tls.LoadX509KeyPair(cert, key)
-		if err != nil {
+		certPEM, certErr := smallfile.Read(cert)
+		keyPEM, keyErr := smallfile.Read(key)
+		pair, err := tls.X509KeyPair(certPEM, keyPEM)
+		if err := cmp.Or(certErr, keyErr, err); err != nil {
 			return nil, fmt.Errorf("store: URL: certificate=%s, key=%s: %w", cert, key, err)
 		}
 		config.Certificates = []tls.Certificate{pair}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,7 +30,7 @@ func (t *tool) storeInfoCommand() *cobra.Command {
 		return t.printInfo(ctx, &h, space)
 	})
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if len(args) > 1 && h.store == "" {
+		if len(args) > 1 && h.store == "" && !slices.Contains(args, "") {
 			return t.compareParts(cmd, args)
 		}
 		if err := takeOne(cmd, args); err != nil {

@@ -74,9 +74,6 @@ func (r *initRequest) run(cmd *cobra.Command) error {
 	if err := r.settle(cmd); err != nil {
 		return err
 	}
-	if err := makeDir(r.home.at); err != nil {
-		return err
-	}
 	ctx, cancel := context.WithTimeout(cmd.Context(), storeTimeout)
 	defer cancel()
 	err := r.useExisting(ctx)
@@ -127,6 +124,9 @@ func refuseZeros(cmd *cobra.Command, names ...string) error {
 
 // makeSpace makes the secret, if need be, and then the space.
 func (r *initRequest) makeSpace(ctx context.Context) error {
+	if err := makeDir(r.home.at); err != nil {
+		return err
+	}
 	madeSecret, err := r.ensureSecret()
 	if err != nil {
 		return err
@@ -169,7 +169,8 @@ func (r *initRequest) ensureSecret() (madeSecret string, err error) {
 
 // readCheck puts the check value of the secret into the configuration. Without a secret the space is for any.
 func (r *initRequest) readCheck() error {
-	if !r.home.secret.known() {
+	hasRead := r.config.Check != [8]byte{} // of a variable, which is gone then
+	if hasRead || !r.home.secret.known() {
 		return nil
 	}
 	secret, err := r.home.secret.read()
