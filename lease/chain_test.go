@@ -373,7 +373,7 @@ func (c *chain) initByMistake() {
 	value := c.stores[at.store].data[at.name+"/meta"]
 	m, err := decodeMeta([]byte(value))
 	evidence := c.stores[at.store].do(call{})
-	if err != nil || !m.Announced || !m.isOf(evidence) {
+	if err != nil || !m.Announced || !m.matches(evidence) {
 		return
 	}
 	config := c.config(at, Config{Limits: chainLimits})

@@ -21,8 +21,7 @@ type Config struct {
 	// CheckValue is the check value of the secret of the IDs. Other secrets are refused. Zero for none.
 	CheckValue [8]byte
 
-	// Trust is for Create and Move: it makes the promise of [Space.SetTrust] for the store of the
-	// new space.
+	// Trust is for Create and Move: it makes the promise of [Space.SetTrust] for the store of the new space.
 	Trust bool
 
 	// NoReserve makes a space without a reserve, where Limits would have one by default.

@@ -10,9 +10,8 @@ import (
 	"github.com/randflake/randflake/internal/test/require"
 )
 
-// TestFloorOfAnother: who sees that another process has set the floor notes the loss once more if that floor
-// is not after all that it took itself, as the other one's clock was wrong. What a fast clock took does not
-// count.
+// TestFloorOfAnother: who sees that another process has set the floor notes the loss once more if that floor is
+// not after all that it took itself, as the other one's clock was wrong. What a fast clock took does not count.
 func TestFloorOfAnother(t *testing.T) {
 	const far = 600000
 	for _, c := range []struct {
@@ -105,7 +104,7 @@ func TestLossWithoutClock(t *testing.T) {
 	w.now = noon
 	require.Refuses(t, ErrLoss, "another process, which saw nothing")(takeWindow(t.Context(), w.b, w.present, 1))
 	w.data.clock = nil
-	w.wantFloor(1)
+	w.endAtFloor(1)
 }
 
 // TestLateFloor: a process stops before it sets the floor, and goes on when the backup that it saw is back. So its

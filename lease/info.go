@@ -28,8 +28,7 @@ type Info struct {
 	MovedTo string // where the space is that takes the place of the retired one, or ""
 }
 
-// Info reads the space. With ErrClock or ErrUnsafe, which a take would return too, the Info is
-// complete.
+// Info reads the space. With ErrClock or ErrUnsafe, which a take would return too, the Info is complete.
 func (s *Space) Info(ctx context.Context) (Info, error) {
 	seen, err := s.readExisting(ctx)
 	if err != nil {
@@ -45,7 +44,7 @@ func (s *Space) Info(ctx context.Context) (Info, error) {
 		UnnotedLoss:  seen.loss(),
 		FloorsSet:    m.Losses,
 		Why:          m.Why,
-		ReserveOpens: m.reserveOpens(seen.answered),
+		ReserveOpens: m.leasingResumes(seen.answered),
 		FloorExcess:  m.floorExcess(seen.later()),
 		Retired:      m.Retired,
 		MovedTo:      m.MovedTo,

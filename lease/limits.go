@@ -14,14 +14,13 @@ type Limits struct {
 	Window    time.Duration // whole seconds, 60 by default
 	Ahead     int64         // how many windows beyond the present one a process may take, 1 to 32; 5 by default
 
-	// MaxSkew is how far two clocks may be apart, those of processes or servers. By default it is 1
-	// minute.
+	// MaxSkew is how far two clocks may be apart, those of processes or servers. By default it is 1 minute.
 	MaxSkew time.Duration
 
 	// Reserve is how many nodes each of the 64 slices has that are kept for the minutes after a
 	// loss of data: at most (Nodes-1)/64. By default it is 1,024 where there are more than 65,536
 	// nodes, and otherwise 0. A part of 2,048 nodes or more has Nodes/128. In these minutes all
-	// processes together have as many nodes in each window.
+	// processes together have Reserve nodes in each window.
 	Reserve uint32
 }
 

@@ -14,10 +14,15 @@ import (
 // after the windows of all leases that the space may have forgotten, and opens the reserve.
 // reserve.go says what is leased before the floor.
 //
-// That takes two swaps. The first one puts a loss mark into meta, in a new term. The second one sets
-// the floor by clocks that were read after it, and expects that mark. So a process that stops between
-// deciding and swapping does no harm: if a backup comes back meanwhile, the late floor does not fit
-// there, and a late mark only has the loss noted once more.
+// That takes two swaps of meta, of which the second one expects what the first one has put:
+//
+//	     mark                       setFloor
+//	------|--------------------------|------------------------------
+//	      a mark, in a new term      a floor, in another new term:
+//	      nothing is granted         by clocks that were read after the mark
+//
+// So a process that stops between deciding and swapping does no harm: if a backup comes back meanwhile,
+// the late floor does not fit there, and a late mark only has the loss noted once more.
 
 // longestWhy keeps what people report within the room that small stores keep for meta.
 const longestWhy = 150
@@ -49,12 +54,13 @@ func (s *Space) noteLoss(ctx context.Context, seen *snapshot, why string) error 
 //   - Not noted, without an error: another process was faster than the mark, or the mark was lost. The
 //     caller looks at the space again.
 //   - An error: the loss is still to be noted. The space may be marked, and then every process notes it.
-func (s *Space) tryToNote(ctx context.Context, seen *snapshot, why string) (noted bool, err error) {
+func (s *Space) tryToNote(ctx context.Context, seen *snapshot, why string) (bool, error) {
 	marked, err := s.mark(ctx, seen, why)
 	if err != nil {
 		return false, err
 	}
 	before := seen.restoredMeta()
+	noted := false
 	err = s.untilDone(ctx, func(latest *snapshot) (done bool, err error) {
 		if latest.isMarked() { // by this process or by another one
 			noted, err = s.setFloor(ctx, latest, why)
@@ -92,9 +98,8 @@ func (s *Space) mark(ctx context.Context, seen *snapshot, why string) (marked bo
 	return s.putMark(ctx, seen, m)
 }
 
-// putMark puts a meta with a mark, in a new term. It is not done if another process was faster. What
-// putMeta does after its swap is left to the second swap: a mark is of no data, it grants nothing, and
-// as nothing is learned from it, this handle goes on to see the loss.
+// putMark puts a meta with a mark, in a new term. It is not done if another process was faster. The
+// handle learns nothing from a mark, so it still sees the loss.
 func (s *Space) putMark(ctx context.Context, seen *snapshot, m *meta) (done bool, err error) {
 	m.Term = cryptorand.Text()
 	after, err := s.swapMeta(ctx, seen, m, nil)

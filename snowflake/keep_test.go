@@ -106,9 +106,8 @@ func TestKeep(t *testing.T) {
 		k, err := s.keep(keptLayout(t, 1))
 		require.NoError(t, err)
 		time.Sleep(40 * time.Second)
-		if f := s.generate(k); f.Static["worker"] != 0 {
-			t.Errorf("%+v, want worker 0", f)
-		}
+		f := s.generate(k)
+		require.That(t, f.Static["worker"] == 0, "%+v, want worker 0", f)
 		s.step(-20 * time.Second)
 		require.Refuses(t, randflake.ErrClockBackward, "the clock is back")(k.Generator().Generate())
 		synctest.Wait()

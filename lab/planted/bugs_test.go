@@ -154,12 +154,12 @@ var bugs = []bug{
 
 	// A take.
 	{"a swap that does not expect meta", "lease/swap.go", losses, 4000,
-		`	after.Answer, err = s.engine.Swap(ctx, expect, stored)
+		`		after.Answer, err = s.engine.Swap(ctx, expect, put)
 `,
-		`	after.Answer, err = s.engine.Swap(ctx, expect[1:], stored)
-	if err == nil && !after.Swapped {
-		after.Answer, err = s.engine.Read(ctx, expect[0].Name, expect[1].Name)
-	}
+		`		after.Answer, err = s.engine.Swap(ctx, expect[1:], put)
+		if err == nil && !after.Swapped {
+			after.Answer, err = s.engine.Read(ctx, expect[0].Name, expect[1].Name)
+		}
 `,
 	},
 	{"an unknown outcome taken for a success", "lease/update.go", losses, 1000,
@@ -257,7 +257,7 @@ var bugs = []bug{
 		"if false {",
 	},
 	{"an abandoned space that is forgotten", "lease/announce.go", chains, 8000,
-		"	return append(was.Abandoned, was.UID)\n",
+		"	return slices.Concat(was.Abandoned, []string{was.UID})\n",
 		"	return was.Abandoned\n",
 	},
 	{"a space made where a move had stopped", "lease/space.go", chains, 1000,

@@ -88,8 +88,7 @@ type snapshot struct {
 	seen    time.Time // by wallClock
 }
 
-// wallClock returns the time without the monotonic reading, which stands still while a machine
-// sleeps.
+// wallClock returns the time without the monotonic reading, which stands still while a machine sleeps.
 func wallClock() time.Time { return time.Now().Round(0) }
 
 // Read implements [lease.Engine].
@@ -116,40 +115,40 @@ func (e *Engine) Swap(ctx context.Context, expect, put []lease.Entry) (lease.Ans
 	if err := e.checkUsable(ctx); err != nil {
 		return lease.Answer{}, swap.Unmade(err)
 	}
-	v := e.recent()
-	if v != nil && !swap.Matches(v.answer(swap.Names(expect)).Entries, expect) {
-		v = nil
+	recent := e.recent()
+	if recent != nil && !swap.Matches(recent.answer(swap.Names(expect)).Entries, expect) {
+		recent = nil
 	}
-	var a lease.Answer
-	err := e.untilFirst(ctx, func() (err error) {
-		a, err = e.swapIn(ctx, v, expect, put)
-		v = nil // another try looks again
+	var answer lease.Answer
+	err := e.retryChanged(ctx, func() (err error) {
+		if recent != nil { // in the first try
+			answer, err = e.replace(ctx, recent, put)
+			recent = nil
+			return err
+		}
+		answer, err = e.swapNow(ctx, expect, put)
 		return err
 	})
-	return a, err
+	return answer, err
 }
 
-// swapIn makes a swap in the document as in v, or as it is now if v is nil. It returns ErrChanged if
-// the document has changed since.
-func (e *Engine) swapIn(ctx context.Context, v *snapshot, expect, put []lease.Entry) (lease.Answer, error) {
-	if v == nil {
-		var err error
-		v, err = e.load(ctx)
-		if err != nil {
-			return lease.Answer{}, swap.Unmade(err)
-		}
+// swapNow makes a swap in the document as it is now. It returns ErrChanged if that has changed meanwhile.
+func (e *Engine) swapNow(ctx context.Context, expect, put []lease.Entry) (lease.Answer, error) {
+	seen, err := e.load(ctx)
+	if err != nil {
+		return lease.Answer{}, swap.Unmade(err)
 	}
-	found := v.answer(swap.Names(expect))
+	found := seen.answer(swap.Names(expect))
 	if !swap.Matches(found.Entries, expect) {
 		return found, nil
 	}
-	return e.replace(ctx, v, put)
+	return e.replace(ctx, seen, put)
 }
 
-// untilFirst repeats try while it returns ErrChanged, with pauses. If the context ends first, the error
+// retryChanged repeats try while it returns ErrChanged, with pauses. If the context ends first, the error
 // says that, and that others were faster. As many processes are in each other's way, the pauses grow,
 // but only to 16 times what a try takes: those that swap all the time would keep out one that pauses longer.
-func (e *Engine) untilFirst(ctx context.Context, try func() error) error {
+func (e *Engine) retryChanged(ctx context.Context, try func() error) error {
 	const mostTries = 2 // that make the next pause longer
 	for tries := 1; ; tries = min(tries+1, mostTries) {
 		began := time.Now()
@@ -201,7 +200,7 @@ func (e *Engine) recent() *snapshot {
 
 // Prepare implements [lease.Engine].
 func (e *Engine) Prepare(ctx context.Context) error {
-	return e.untilFirst(ctx, func() error {
+	return e.retryChanged(ctx, func() error {
 		_, err := e.load(ctx)
 		if errors.Is(err, lease.ErrNoSpace) {
 			first := content{Lineage: rand.Text(), Entries: map[string][]byte{}}

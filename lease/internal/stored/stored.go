@@ -12,7 +12,11 @@ import (
 )
 
 // Encode returns v, a struct, as JSON, and with it the keys of before that v does not have. before is what v
-// was made of; nil stands for nothing. Of two values of a key the later one counts.
+// was made of; nil stands for nothing. Of two values of a key the later one counts:
+//
+//	v         struct{ Next int `json:"next"` }{43}
+//	before    {"next":42,"newer":true}
+//	result    {"next":43,"newer":true}
 func Encode(v any, before ...[]byte) ([]byte, error) {
 	others, err := Others(v, before...)
 	if err != nil {

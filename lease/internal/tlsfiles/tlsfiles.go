@@ -14,13 +14,13 @@ import (
 	"github.com/randflake/randflake/lease/internal/storeurl"
 )
 
-// Take removes the parameters ca, certificate and key, which name files in PEM format: of the authorities
-// that the server's certificate must be signed by, the system's without, and of the client's
-// certificate and its key. It returns nil if none is given.
+// Take removes the parameters ca, certificate and key, which name files in PEM format. ca has the
+// authorities that may sign the server's certificate; if it is not given, the system's may. The other
+// two are the client's. Take returns nil if none is given.
 func Take(query url.Values) (*tls.Config, error) {
-	ca := storeurl.Take(query, "ca")
-	cert := storeurl.Take(query, "certificate")
-	key := storeurl.Take(query, "key")
+	ca := storeurl.TakeParameter(query, "ca")
+	cert := storeurl.TakeParameter(query, "certificate")
+	key := storeurl.TakeParameter(query, "key")
 	if ca == "" && cert == "" && key == "" {
 		return nil, nil
 	}
