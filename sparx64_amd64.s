@@ -342,9 +342,9 @@ TEXT ·run64AVX512(SB), NOSPLIT, $0-24
 
 // ---- AVX2: 16 lanes ----
 //
-// A rotation takes two shifts and an or; rotating by 8 is swapBytes, in Y15. A key is broadcast once for all sets,
-// into Y8 to Y11; Y12 and Y13 are scratch. There are two sets (32 blocks): a third one, for which there are registers,
-// is no faster.
+// A rotation takes two shifts and an or; rotating by 8 is swapBytes, in Y15. A key of a step is broadcast once for all
+// sets, into Y8 to Y11, and one of the whitening for each set, into Y14; Y12 and Y13 are scratch. There are two sets
+// (32 blocks): a third one, for which there are registers, is no faster.
 //
 // Shifts run on two ports of three or four, and would wait for them. So where the result is not needed at once, a shift
 // right is a multiplication, which AMD's cores do on the other ports, by the fours in Y14. Before and after the turns,

@@ -100,7 +100,7 @@ func (k *checker) space(path string, s Space) {
 		k.wrong(path+".layout", "%v: want that of the Snowflake IDs, such as twitter", err)
 	case s.Store != "" && s.StoreFile != "":
 		k.wrong(path+".storeFile", "there is a store, too: leave one of them out")
-	case cmp.Or(s.Store, s.StoreFile) == "" && s.Kind != "ulid":
+	case cmp.Or(s.Store, s.StoreFile) == "" && (s.Kind != "ulid" || len(s.Counters) > 0):
 		k.wrong(path+".store",
 			"there is none: want a directory, as file:/var/lib/randflaked, or the URL of a server")
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"strconv"
 	"time"
 
@@ -122,9 +123,13 @@ func inspectSnowflake(layout *snowflake.Layout, m *api.InspectRequest) (*api.Ins
 	if err != nil {
 		return nil, err
 	}
+	node := worker(layout, f)
+	if node > math.MaxUint32 { // which no lease has
+		return nil, fmt.Errorf("%w: worker %d: want at most %d", randflake.ErrInvalidID, node, uint32(math.MaxUint32))
+	}
 	return &api.InspectResponse{
 		Time:     timestamppb.New(f.Time),
-		Node:     uint32(worker(layout, f)),
+		Node:     uint32(node),
 		Sequence: f.Sequence,
 	}, nil
 }
