@@ -23,7 +23,8 @@ import (
 	"github.com/randflake/randflake/snowflake"
 )
 
-// A Config is what a file of YAML says.
+// A Config is what a file of YAML says. lab/promises takes defaults from the comments on fields: what follows "default"
+// or "without it,".
 type Config struct {
 	Listen    string `yaml:"listen"`    // address and port; default localhost:8080
 	Probes    string `yaml:"probes"`    // address and port for /healthz and /readyz alone
