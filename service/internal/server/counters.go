@@ -42,7 +42,7 @@ func (s counterService) Next(ctx context.Context, r *api.NextRequest) (*api.Next
 
 // handle returns the handle on a counter. Only a call that has to open it waits for its turn.
 func (s counterService) handle(ctx context.Context, c *call, name string) (*space.Handle, error) {
-	handle, err := c.counters().Opened(name)
+	handle, err := c.counters().CachedHandle(name)
 	if handle != nil || err != nil {
 		return handle, err
 	}
