@@ -236,7 +236,8 @@ GLOBL fours<>(SB), RODATA|NOPTR, $32
 // The inverse of the linear layer: t = (c ^ d) rol 8; a ^= c ^ t; b ^= d ^ t. As UNROUND512 takes them, it leaves
 // c ^ d in d, and the new a ^ b in b: that is a ^ b ^ c ^ d, since t drops out.
 //
-// The step's own (a, b) are in the registers c, d: the macros below with AB in their names take these.
+// The step's own (a, b) are in the registers c, d. AB and CD in the names below are the step's branches, so that a
+// macro with AB takes the registers c, d.
 #define UNLINEAR512(i, a, b, c, d) \
 	VPXORD     c, d, d          \
 	VPTERNLOGD $0x96, d, a, b   \

@@ -441,7 +441,7 @@ var bugs = []bug{
 	},
 	{"the first node added twice by the service", "service/internal/server/leases.go", "^TestLeases$", 0,
 		"FirstNode: l.FirstNode,",
-		"FirstNode: c.state.Store.Limits().First + l.FirstNode,",
+		"FirstNode: c.state.Leases.Limits().First + l.FirstNode,",
 	},
 	{"the first node forgotten by a client of the service", "service/client/leases.go", "^TestReplicas$", 0,
 		"First:   found.FirstNode,",

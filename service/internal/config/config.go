@@ -93,9 +93,8 @@ func (s Space) Location() (string, error) {
 		return s.Store, nil
 	}
 	text, err := smallfile.Read(s.StoreFile)
-	var pathErr *fs.PathError
-	if errors.As(err, &pathErr) {
-		err = pathErr.Err // without the name: by mistake it may be the URL itself, with a password
+	if failed, ok := errors.AsType[*fs.PathError](err); ok {
+		err = failed.Err // without the name: by mistake it may be the URL itself, with a password
 	}
 	if err != nil {
 		return "", fmt.Errorf("storeFile: %w", err)

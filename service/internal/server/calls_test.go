@@ -199,7 +199,7 @@ func TestLeases(t *testing.T) {
 	w := newTestbed(t, spaces)
 	state, err := w.setup.Load().spaces["none"].State()
 	require.NoError(t, err)
-	l := state.Store.Limits()
+	l := state.Leases.Limits()
 	limits := fmt.Sprintf(`{"windowSeconds":%d,"nodeCount":%d,"ahead":%d,"maxSkewSeconds":%d,"reserve":%d,"check":"%x","firstNode":%d}`,
 		int(l.Window.Seconds()), l.Nodes, l.Ahead, int(l.MaxSkew.Seconds()), l.Reserve, w.secret.CheckValue(), firstOfPart)
 	if a := w.call("LeaseService/GetLimits", `{"space":"none"}`); strings.ReplaceAll(a.text, " ", "") != limits {
@@ -230,7 +230,7 @@ func TestLeases(t *testing.T) {
 	if a := w.take("none", `,"nodeCount":200000`); !strings.Contains(a.text, "which its space has") {
 		t.Errorf("%s: want its space in place of where the data is", a.text)
 	}
-	require.NoError(t, state.Store.ReportLoss(t.Context(), "of this test"))
+	require.NoError(t, state.Leases.ReportLoss(t.Context(), "of this test"))
 	w.wants("unavailable LOSS", w.take("none", ""), "after a loss")
 }
 

@@ -108,7 +108,7 @@ const maxList = 1000 // counters in an answer
 // List omits counters that were not used yet.
 func (s counterService) List(ctx context.Context, r *api.ListRequest) (*api.ListResponse, error) {
 	limit := min(cmp.Or(r.Limit, maxList), maxList)
-	found, err := callOf(ctx).state.Store.Counters(ctx, r.After, int(limit))
+	found, err := callOf(ctx).state.Leases.Counters(ctx, r.After, int(limit))
 	if err != nil {
 		return nil, err
 	}

@@ -87,7 +87,7 @@ func (c *Counters) target(name string) (t target, err error) {
 	if err != nil {
 		return t, err
 	}
-	t.counters = counter.From(state.Store)
+	t.counters = counter.From(state.Leases)
 	t.period, err = rule.PeriodAt(time.Now())
 	if err != nil {
 		return t, err
