@@ -236,7 +236,8 @@ GLOBL fours<>(SB), RODATA|NOPTR, $32
 // The inverse of the linear layer: t = (c ^ d) rol 8; a ^= c ^ t; b ^= d ^ t. As UNROUND512 takes them, it leaves
 // c ^ d in d, and the new a ^ b in b: that is a ^ b ^ c ^ d, since t drops out.
 //
-// The step's own (a, b) are in the registers c, d: the macros below with AB in their names take these.
+// The step's own (a, b) are in the registers c, d. AB and CD in the names below are the step's branches, so that a
+// macro with AB takes the registers c, d.
 #define UNLINEAR512(i, a, b, c, d) \
 	VPXORD     c, d, d          \
 	VPTERNLOGD $0x96, d, a, b   \
@@ -342,9 +343,9 @@ TEXT ·run64AVX512(SB), NOSPLIT, $0-24
 
 // ---- AVX2: 16 lanes ----
 //
-// A rotation takes two shifts and an or; rotating by 8 is swapBytes, in Y15. A key is broadcast once for all sets,
-// into Y8 to Y11; Y12 and Y13 are scratch. There are two sets (32 blocks): a third one, for which there are registers,
-// is no faster.
+// A rotation takes two shifts and an or; rotating by 8 is swapBytes, in Y15. A key of a step is broadcast once for all
+// sets, into Y8 to Y11, and one of the whitening for each set, into Y14; Y12 and Y13 are scratch. There are two sets
+// (32 blocks): a third one, for which there are registers, is no faster.
 //
 // Shifts run on two ports of three or four, and would wait for them. So where the result is not needed at once, a shift
 // right is a multiplication, which AMD's cores do on the other ports, by the fours in Y14. Before and after the turns,

@@ -24,7 +24,7 @@ func (q *Queue) elsewhere() bool { return q.bubble != inBubble() }
 func (q *Queue) waitAlone(ctx context.Context, attempt func() (pause time.Duration, err error)) error {
 	for {
 		pause, err := q.attemptAlone(attempt)
-		if pause == 0 {
+		if pause <= 0 {
 			return err
 		}
 		select {

@@ -52,7 +52,7 @@ func New(name string) *Queue { return &Queue{name: name, bubble: inBubble()} }
 // Empty reports whether no caller waits.
 func (q *Queue) Empty() bool { return q.length.Load() == 0 }
 
-// Wait calls attempt until that returns a pause of 0, and returns the error of that call, or nil.
+// Wait calls attempt until that returns a pause of 0 or less, and returns the error of that call, or nil.
 // Until then attempt returns why it failed and how long to pause before the next call. A call of Serve
 // cuts the pause short.
 //
@@ -119,7 +119,7 @@ func (q *Queue) serveOne(first *list.Element) (pause time.Duration, err error) {
 	}()
 	pause, err = first.Value.(*caller).attempt()
 	returned = true
-	if pause == 0 {
+	if pause <= 0 {
 		q.finish(first, err, nil)
 	}
 	return pause, err

@@ -270,7 +270,7 @@ func TestAlone(t *testing.T) {
 		})
 		err := q.Wait(t.Context(), func() (time.Duration, error) {
 			if come.Load() {
-				return 0, over
+				return -1, over
 			}
 			return time.Hour, errNone
 		})
@@ -319,7 +319,7 @@ func TestServedAtTheEnd(t *testing.T) {
 					return time.Hour, errNone
 				}
 				cancel() // and now it waits for the line, to leave it
-				return 0, over
+				return -1, over
 			})
 		}()
 		synctest.Wait()

@@ -22,7 +22,7 @@ const root = "../.."
 type bug struct {
 	name, file   string
 	test         string
-	schedules    int // that are enough for TestExplore
+	schedules    int // that are enough for TestExplore or TestChains
 	right, wrong string
 }
 

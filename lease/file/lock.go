@@ -5,9 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math/rand/v2"
 	"os"
 	"time"
+
+	"github.com/randflake/randflake/lease/internal/swap"
 )
 
 // lock waits for the lock and takes it. If a process dies, the system ends its lock.
@@ -47,7 +48,7 @@ func (e *Engine) wait(ctx context.Context, f *os.File) error {
 		if err := e.checkUsable(ctx); err != nil {
 			return fmt.Errorf("another process holds the lock: %w", err)
 		}
-		time.Sleep(rand.N(pause))
+		swap.Pause(ctx, pause) // if the context has ended, the next turn says so
 	}
 }
 

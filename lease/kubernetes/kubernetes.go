@@ -165,11 +165,9 @@ func (c *configMap) Put(ctx context.Context, content []byte, tag string) (docume
 	return d, err
 }
 
-// call sends a request, and again as long as the server says that it is too busy to look at it.
-// code is the status of the answer, or 0 if there was none.
-func (c *configMap) call(
-	ctx context.Context, method, path string, body any,
-) (d document.Document, code int, err error) {
+// call sends a request, and again as long as the server says that it is too busy to look at it. The number
+// is the status of the answer, or 0 if there was none.
+func (c *configMap) call(ctx context.Context, method, path string, body any) (document.Document, int, error) {
 	path = fmt.Sprintf("/api/v1/namespaces/%s/configmaps%s?fieldManager=randflake", c.namespace, path)
 	for {
 		response, content, err := c.access.send(ctx, method, path, body)
@@ -177,7 +175,7 @@ func (c *configMap) call(
 			return document.Document{}, 0, err
 		}
 		if response.StatusCode != http.StatusTooManyRequests {
-			d, err = configMapIn(response, content)
+			d, err := configMapIn(response, content)
 			return d, response.StatusCode, err
 		}
 		if err := wait(ctx, response.Header.Get("Retry-After")); err != nil {

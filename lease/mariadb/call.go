@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math/rand/v2"
 	"strings"
 	"time"
 
@@ -18,9 +17,14 @@ import (
 	"github.com/randflake/randflake/lease/internal/swap"
 )
 
-// A call is one request of several statements. The first answer is the entries, the second the report; then
-// comes COMMIT. So an error of the server in place of the first answer means that nothing was changed. After
-// any other error of a request that was sent, the outcome is unknown.
+// A call is one request of several statements, with three answers:
+//
+//  1. the entries,
+//  2. the report: see reportSQL,
+//  3. that of COMMIT, which has no rows.
+//
+// So an error of the server in place of the first answer means that nothing was changed. After any other
+// error of a request that was sent, the outcome is unknown.
 
 // call makes a transaction of the statements in text, and examines a server that it did not know.
 // It begins again after an error that passes.
@@ -41,7 +45,7 @@ func (e *Engine) call(ctx context.Context, what, text string, args []any, names 
 		if answered || !passes(err) {
 			return lease.Answer{}, e.explain(ctx, what, err)
 		}
-		time.Sleep(rand.N(20 * time.Millisecond))
+		swap.Pause(ctx, 20*time.Millisecond)
 	}
 	return lease.Answer{}, e.explain(ctx, what, swap.Unmade(cmp.Or(ctx.Err(), fs.ErrClosed)))
 }
@@ -97,22 +101,9 @@ func rollBack(ctx context.Context, conn *sql.Conn) {
 	}
 }
 
-// receive takes the answers to a request, up to that of COMMIT.
-func receive(rows *sql.Rows, names []string) (a lease.Answer, err error) {
-	entries, err := scan(rows)
-	found := map[string][]byte{}
-	for _, entry := range entries {
-		found[entry.Name] = entry.Value
-	}
-	for _, name := range names {
-		a.Entries = append(a.Entries, lease.Entry{Name: name, Value: found[name]})
-	}
-	var objection string
-	var now int64
-	if err == nil && rows.NextResultSet() && rows.Next() {
-		err = rows.Scan(&objection, &a.Lineage, &now, &a.Swapped, &a.Position)
-	}
-	a.Time = time.UnixMicro(now)
+// receive takes the answers to a request.
+func receive(rows *sql.Rows, names []string) (lease.Answer, error) {
+	a, objection, err := scanAnswer(rows, names)
 	for rows.NextResultSet() { // Close would wait without heeding ctx
 	}
 	err = errors.Join(err, rows.Err(), rows.Close())
@@ -125,6 +116,28 @@ func receive(rows *sql.Rows, names []string) (a lease.Answer, err error) {
 		return a, swap.Unmade(fmt.Errorf("%w: there is no row with the position", lease.ErrNoSpace))
 	}
 	return a, nil
+}
+
+// scanAnswer scans the entries and the report. The objection is to settings, or "".
+func scanAnswer(rows *sql.Rows, names []string) (a lease.Answer, objection string, err error) {
+	entries, err := scan(rows)
+	if err != nil {
+		return a, "", err
+	}
+	found := map[string][]byte{}
+	for _, entry := range entries {
+		found[entry.Name] = entry.Value
+	}
+	for _, name := range names {
+		a.Entries = append(a.Entries, lease.Entry{Name: name, Value: found[name]})
+	}
+	if !rows.NextResultSet() || !rows.Next() {
+		return a, "", nil // receive asks for the error
+	}
+	var now int64
+	err = rows.Scan(&objection, &a.Lineage, &now, &a.Swapped, &a.Position)
+	a.Time = time.UnixMicro(now)
+	return a, objection, err
 }
 
 // scan returns the entries in rows.

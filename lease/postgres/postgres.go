@@ -107,9 +107,9 @@ type result struct {
 	objection string   // what is wrong with the server, or ""
 }
 
-// of adds a statement to a batch, whose row is to be scanned into r: the position; e.*, which are the
+// queue adds a statement to a batch, whose row is to be scanned into r: the position; e.*, which are the
 // columns of evidence.sql; the values; and whether it is swapped.
-func (r *result) of(batch *pgx.Batch, sql string, args ...any) {
+func (r *result) queue(batch *pgx.Batch, sql string, args ...any) {
 	batch.Queue(sql, args...).QueryRow(func(row pgx.Row) error {
 		return row.Scan(&r.Position, &r.Time, &r.objection, &r.Lineage, &r.Incarnation, &r.Doubt, &r.values, &r.Swapped)
 	})
@@ -120,7 +120,7 @@ func (e *Engine) Read(ctx context.Context, names ...string) (lease.Answer, error
 	notNil := append([]string{}, names...) // nil would be NULL
 	r := &result{names: notNil}
 	batch := new(pgx.Batch)
-	r.of(batch, e.config.statement(readSQL), notNil)
+	r.queue(batch, e.config.statement(readSQL), notNil)
 	return e.answer(ctx, "read", batch, r)
 }
 
@@ -142,7 +142,7 @@ func (e *Engine) trySwap(ctx context.Context, expect, put []lease.Entry) (lease.
 	batch := new(pgx.Batch)
 	batch.Queue("BEGIN ISOLATION LEVEL READ COMMITTED")
 	batch.Queue(e.config.statement(lockSQL))
-	r.of(batch, e.config.statement(swapSQL), names, values, putNames, putValues)
+	r.queue(batch, e.config.statement(swapSQL), names, values, putNames, putValues)
 	batch.Queue("COMMIT")
 	return e.answer(ctx, "swap", batch, r)
 }

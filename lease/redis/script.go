@@ -99,10 +99,13 @@ func (e *Engine) roundTrip(ctx context.Context, args []any) ([]any, error) {
 		if cluster, ok := e.client.(*redis.ClusterClient); ok {
 			cluster.ReloadState(ctx) // in the background: the keys may have moved to another server
 		}
-		if script.Err() == nil && settings.Err() != nil {
+		switch {
+		case script.Err() != nil: // also if there was no connection
+			return nil, explain(script.Err())
+		case settings.Err() != nil:
 			return nil, notAllowed(settings.Err())
 		}
-		return nil, explain(err) // that of the first command that failed, or there was no connection
+		return nil, err // the script has run
 	}
 	if err := e.checkDurable(settings.Val(), int(copies.Val()), limit); err != nil {
 		return nil, err

@@ -215,9 +215,11 @@ func (o *object) Check(ctx context.Context) error {
 		_, err := o.put(ctx, "trial", []byte("{}"), tag)
 		switch {
 		case unchanged(err), err == nil && i == 0: // as it should be
-		case err == nil || status(err) == http.StatusNotImplemented:
+		case err == nil:
 			return fmt.Errorf("%w: the server put an object against If-None-Match or If-Match: "+
-				"take one that heeds them: %v",
+				"take one that heeds them", lease.ErrUnsafe)
+		case status(err) == http.StatusNotImplemented:
+			return fmt.Errorf("%w: the server knows no If-None-Match or If-Match: take one that does: %w",
 				lease.ErrUnsafe, err)
 		default:
 			return err

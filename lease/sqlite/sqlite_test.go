@@ -242,6 +242,9 @@ func TestGone(t *testing.T) {
 		}
 	}
 	require.That(t, errors.Is(swapErr, lease.ErrStore), "Swap: %v: does not say that nothing was changed", swapErr)
+	ended, end := context.WithCancel(t.Context())
+	end()
+	require.Refuses(t, context.Canceled, "Read after the context ended")(e.Read(ended, "a"))
 	err := open(t, path+"/x.db").Prepare(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "directory that is there") {
 		t.Error(err)

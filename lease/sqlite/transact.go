@@ -168,9 +168,9 @@ func code(err error) int {
 
 // explain adds to an error what was tried, where, and what the error means.
 func (e *Engine) explain(ctx context.Context, what string, err error) error {
-	meaning := cmp.Or(ctx.Err(), meanings[code(err)])
+	meaning := meanings[code(err)]
 	if errors.Is(err, fs.ErrNotExist) || strings.Contains(err.Error(), "no such table: randflake_") {
 		meaning = lease.ErrNoSpace
 	}
-	return fmt.Errorf("sqlite: %s: %s: %w", what, e, swap.Explain(err, meaning))
+	return fmt.Errorf("sqlite: %s: %s: %w", what, e, swap.Explain(err, cmp.Or(ctx.Err(), meaning)))
 }

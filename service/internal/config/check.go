@@ -94,31 +94,11 @@ func (k *checker) known(path, kind, value string) {
 func (k *checker) space(path string, s Space) {
 	k.must(slices.Contains(Kinds, s.Kind), path+".kind", "%q: want one of %s", s.Kind, strings.Join(Kinds, ", "))
 	k.must(s.Layout == "" || s.Kind == "snowflake", path+".layout", "%s IDs have one layout: leave it out", s.Kind)
-	_, err := s.OpenLayout()
-	switch {
-	case err != nil:
+	if _, err := s.OpenLayout(); err != nil {
 		k.wrong(path+".layout", "%v: want that of the Snowflake IDs, such as twitter", err)
-	case s.Store != "" && s.StoreFile != "":
-		k.wrong(path+".storeFile", "there is a store, too: leave one of them out")
-	case cmp.Or(s.Store, s.StoreFile) == "" && s.Kind != "ulid":
-		k.wrong(path+".store",
-			"there is none: want a directory, as file:/var/lib/randflaked, or the URL of a server")
 	}
-	location, err := s.Location()
-	if err == nil && location != "" { // a storeFile may be on another machine
-		at, name, err := url.Parse(location)
-		k.must(err == nil, path+".store", "%v", err)
-		if err == nil {
-			k.define(path+".store", "store", at.URL+filepath.Clean(at.Dir)+" "+cmp.Or(name, "default"))
-		}
-	}
-	k.must(s.SecretFile == "" || s.Kind == "randflake", path+".secretFile",
-		"%s IDs have no secret: leave it out", s.Kind)
-	k.must(!strings.Contains(s.StoreFile, "://"), path+".storeFile",
-		"it looks like a URL: want the name of a file that has it, or name it as store")
-	_, err = randflake.ParseSecret(strings.TrimSpace(s.SecretFile))
-	k.must(err != nil, path+".secretFile",
-		"it looks like a secret: want the name of a file that has it")
+	k.store(path, s)
+	k.secret(path+".secretFile", s)
 	k.must(s.Nodes >= 0 && s.Nodes <= randflake.MaxNode+1, path+".nodes",
 		"%d: want 1 to %d", s.Nodes, randflake.MaxNode+1)
 	k.quota(path+".quota", s.Quota)
@@ -127,6 +107,36 @@ func (k *checker) space(path string, s Space) {
 		k.name(at+".name", path+" counter", c.Name, counterName)
 		k.counter(at, c)
 	}
+}
+
+// store checks where the store of a space is. IDs that need no lease need none, unless there are counters.
+func (k *checker) store(path string, s Space) {
+	needsStore := s.Kind != "ulid" || len(s.Counters) > 0
+	switch {
+	case s.Store != "" && s.StoreFile != "":
+		k.wrong(path+".storeFile", "there is a store, too: leave one of them out")
+	case s.Store == "" && s.StoreFile == "" && needsStore:
+		k.wrong(path+".store",
+			"there is none: want a directory, as file:/var/lib/randflaked, or the URL of a server")
+	}
+	k.must(!strings.Contains(s.StoreFile, "://"), path+".storeFile",
+		"it looks like a URL: want the name of a file that has it, or name it as store")
+	location, err := s.Location()
+	if err != nil || location == "" { // a storeFile may be on another machine
+		return
+	}
+	at, name, err := url.Parse(location)
+	if err != nil {
+		k.wrong(path+".store", "%v", err)
+		return
+	}
+	k.define(path+".store", "store", at.URL+filepath.Clean(at.Dir)+" "+cmp.Or(name, "default"))
+}
+
+func (k *checker) secret(path string, s Space) {
+	k.must(s.SecretFile == "" || s.Kind == "randflake", path, "%s IDs have no secret: leave it out", s.Kind)
+	_, err := randflake.ParseSecret(strings.TrimSpace(s.SecretFile))
+	k.must(err != nil, path, "it looks like a secret: want the name of a file that has it")
 }
 
 const maxSeries = 200 // bytes, as in package counter

@@ -23,7 +23,8 @@ import (
 	"github.com/randflake/randflake/snowflake"
 )
 
-// A Config is what a file of YAML says.
+// A Config is what a file of YAML says. lab/promises takes defaults from the comments on fields: what follows "default"
+// or "without it,".
 type Config struct {
 	Listen    string `yaml:"listen"`    // address and port; default localhost:8080
 	Probes    string `yaml:"probes"`    // address and port for /healthz and /readyz alone
@@ -92,9 +93,8 @@ func (s Space) Location() (string, error) {
 		return s.Store, nil
 	}
 	text, err := smallfile.Read(s.StoreFile)
-	var pathErr *fs.PathError
-	if errors.As(err, &pathErr) {
-		err = pathErr.Err // without the name: by mistake it may be the URL itself, with a password
+	if failed, ok := errors.AsType[*fs.PathError](err); ok {
+		err = failed.Err // without the name: by mistake it may be the URL itself, with a password
 	}
 	if err != nil {
 		return "", fmt.Errorf("storeFile: %w", err)

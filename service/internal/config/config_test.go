@@ -195,6 +195,7 @@ func TestWrong(t *testing.T) {
 		{"kind: snowflake, layout: twitter", "kind: snowflake", "w.yaml: spaces[2].layout: "},
 		{"kind: ulid", "kind: ulid, layout: twitter", "w.yaml: spaces[3].layout: ulid IDs have one layout: leave it out"},
 		{"kind: ulid", "kind: snowflake, layout: discord", "w.yaml: spaces[3].store: there is none: want a directory"},
+		{"kind: ulid", "kind: ulid, counters: [{name: a}]", "w.yaml: spaces[3].store: there is none: want a directory"},
 		{"  nodes: 4\n", "  nodes: 4\n  storeFile: url\n", "w.yaml: spaces[0].storeFile: there is a store, too"},
 		{"secretFile:", "secret: pass-word\n  secretFile:", "line 8: field secret not found"},
 		{"/etc/randflaked/sorted", "redis://:pass-word@db", "w.yaml: spaces[2].storeFile: it looks like a URL: want the name of a file"},

@@ -65,7 +65,7 @@ func (s *Server) authorize(c *call, space string) error {
 	if err != nil {
 		return connect.NewError(connect.CodeUnavailable, err)
 	}
-	if need.store && state.Store == nil {
+	if need.store && state.Leases == nil {
 		return fmt.Errorf("%w: space %s has neither leases nor counters", wire.ErrNoStore, c.found.Name)
 	}
 	c.state = state

@@ -56,7 +56,8 @@ func TestMint(t *testing.T) {
 // TestInspect: an ID says when it was made, by whom, and as which one of that moment, as text and
 // as a number.
 func TestInspect(t *testing.T) {
-	w := newTestbed(t, spaces)
+	w := newTestbed(t, spaces+"- {name: wide, kind: snowflake, store: wide, "+
+		"layout: 'wide: time 29, worker 33, sequence 1; 1s since 2025-01-01T00:00:00Z'}\n")
 	cipher := randflake.NewCipher(w.secret)
 	fields := func(n int64) string {
 		f := cipher.Inspect(randflake.ID(n))
@@ -71,6 +72,8 @@ func TestInspect(t *testing.T) {
 		{"mint", `"text":"` + randflake.ID(-7).String() + `"`, fields(-7)},
 		{"mint", `"text":"10"`, `"invalid_argument","message":"randflake: invalid ID: \"10\": a decimal number`},
 		{"sorted", `"number":"-1"`, "invalid_argument"},
+		{"wide", `"number":"8589934591"`, "2025-01-01T00:00:00Z node 4294967295 sequence 1"},
+		{"wide", `"number":"8589934592"`, `"invalid_argument","message":"randflake: invalid ID: worker 4294967296: want at most`},
 		{"ulid", `"number":"1"`, `"invalid_argument","message":"randflake: invalid ID: a ULID is no 64-bit integer`},
 		{"ulid", `"text":"7ZZZZZZZZZZZZZZZZZZZZZZZZZ"`, `"invalid_argument","message":"randflake: invalid ID: of the year 10889`},
 	} {
@@ -196,7 +199,7 @@ func TestLeases(t *testing.T) {
 	w := newTestbed(t, spaces)
 	state, err := w.setup.Load().spaces["none"].State()
 	require.NoError(t, err)
-	l := state.Store.Limits()
+	l := state.Leases.Limits()
 	limits := fmt.Sprintf(`{"windowSeconds":%d,"nodeCount":%d,"ahead":%d,"maxSkewSeconds":%d,"reserve":%d,"checkValue":"%x","firstNode":%d}`,
 		int(l.Window.Seconds()), l.Nodes, l.Ahead, int(l.MaxSkew.Seconds()), l.Reserve, w.secret.CheckValue(), firstOfPart)
 	if a := w.call("LeaseService/GetLimits", `{"space":"none"}`); strings.ReplaceAll(a.text, " ", "") != limits {
@@ -227,7 +230,7 @@ func TestLeases(t *testing.T) {
 	if a := w.take("none", `,"nodeCount":200000`); !strings.Contains(a.text, "which its space has") {
 		t.Errorf("%s: want its space in place of where the data is", a.text)
 	}
-	require.NoError(t, state.Store.ReportLoss(t.Context(), "of this test"))
+	require.NoError(t, state.Leases.ReportLoss(t.Context(), "of this test"))
 	w.wants("unavailable LOSS", w.take("none", ""), "after a loss")
 }
 

@@ -42,7 +42,7 @@ func (s counterService) Next(ctx context.Context, r *api.NextRequest) (*api.Next
 
 // handle returns the handle on a counter. Only a call that has to open it waits for its turn.
 func (s counterService) handle(ctx context.Context, c *call, name string) (*space.Handle, error) {
-	handle, err := c.counters().Opened(name)
+	handle, err := c.counters().CachedHandle(name)
 	if handle != nil || err != nil {
 		return handle, err
 	}
@@ -108,7 +108,7 @@ const maxList = 1000 // counters in an answer
 // List omits counters that were not used yet.
 func (s counterService) List(ctx context.Context, r *api.ListRequest) (*api.ListResponse, error) {
 	limit := min(cmp.Or(r.Limit, maxList), maxList)
-	found, err := callOf(ctx).state.Store.Counters(ctx, r.After, int(limit))
+	found, err := callOf(ctx).state.Leases.Counters(ctx, r.After, int(limit))
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"strconv"
 	"time"
 
@@ -44,13 +45,18 @@ func (s idService) Mint(ctx context.Context, r *api.MintRequest) (*api.MintRespo
 		return nil, err
 	}
 	if c.setup.config.Audit.Mint {
-		ids := answer.Ids
-		for _, number := range answer.Numbers {
-			ids = append(ids, strconv.FormatInt(number, 10))
-		}
-		s.audit.add("mint", c.caller, "count", len(ids), "first", ids[0], "last", ids[len(ids)-1])
+		s.auditMint(c.caller, answer)
 	}
 	return answer, nil
+}
+
+// auditMint adds a line about the IDs of a call to the audit log.
+func (s idService) auditMint(who caller, made *api.MintResponse) {
+	ids := made.Ids
+	for _, number := range made.Numbers {
+		ids = append(ids, strconv.FormatInt(number, 10))
+	}
+	s.audit.add("mint", who, "count", len(ids), "first", ids[0], "last", ids[len(ids)-1])
 }
 
 // clockLead is how far the time of a plausible ID may be ahead of this clock.
@@ -122,9 +128,13 @@ func inspectSnowflake(layout *snowflake.Layout, m *api.InspectRequest) (*api.Ins
 	if err != nil {
 		return nil, err
 	}
+	node := worker(layout, f)
+	if node > math.MaxUint32 { // which no lease has
+		return nil, fmt.Errorf("%w: worker %d: want at most %d", randflake.ErrInvalidID, node, uint32(math.MaxUint32))
+	}
 	return &api.InspectResponse{
 		Time:     timestamppb.New(f.Time),
-		Node:     uint32(worker(layout, f)),
+		Node:     uint32(node),
 		Sequence: f.Sequence,
 	}, nil
 }

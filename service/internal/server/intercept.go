@@ -57,8 +57,8 @@ func (s *Server) callNext(
 // not log it if the client is gone: then err may come from that alone.
 func (s *Server) errorToSend(c *call, err error, gone bool) error {
 	location := ""
-	if c.state != nil && c.state.Store != nil {
-		location = c.state.Store.String()
+	if c.state != nil && c.state.Leases != nil {
+		location = c.state.Leases.String()
 	}
 	sent, showsAll := wire.Error(err, c.procedure, location)
 	if showsAll || gone || !s.rates.allow(c.principal, failuresOfStores) {

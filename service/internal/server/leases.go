@@ -21,7 +21,7 @@ func (s leaseService) Take(ctx context.Context, r *api.TakeRequest) (*api.TakeRe
 		return nil, s.overLimit(c, "node count", uint64(nodes), most)
 	}
 	last := r.Window + int64(max(r.WindowCount, 1)) - 1
-	leases, err := c.state.Store.Take(ctx, r.Window, last, nodes)
+	leases, err := c.state.Leases.Take(ctx, r.Window, last, nodes)
 	if len(leases) == 0 {
 		return nil, err
 	}
@@ -51,7 +51,7 @@ func (s *Server) auditTake(by caller, l randflake.Lease, label string) {
 
 func (s leaseService) GetLimits(ctx context.Context, _ *api.GetLimitsRequest) (*api.GetLimitsResponse, error) {
 	state := callOf(ctx).state
-	limits := state.Store.Limits()
+	limits := state.Leases.Limits()
 	return &api.GetLimitsResponse{
 		WindowSeconds:  uint32(limits.Window / time.Second),
 		FirstNode:      limits.FirstNode,

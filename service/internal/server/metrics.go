@@ -116,8 +116,8 @@ func gaugesOf(sp *space.Space, counters *space.Counters) []metrics.Metric {
 	switch {
 	case state.Own != nil: // a keeper has the metrics of its store, too
 		all = append(all, state.Own.Metrics()...)
-	case state.Store != nil:
-		all = append(all, state.Store.Metrics()...)
+	case state.Leases != nil:
+		all = append(all, state.Leases.Metrics()...)
 	}
 	for counter, status := range counters.Statuses() {
 		all = append(all, status.Metrics(counter)...)

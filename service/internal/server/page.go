@@ -40,13 +40,13 @@ const (
 func (s *Server) look(ctx context.Context, principal string, sp *space.Space) view {
 	v := view{Space: sp}
 	state, err := sp.State()
-	if err != nil || state.Store == nil {
+	if err != nil || state.Leases == nil {
 		return v
 	}
 	v.Failed = s.turns.inTurn(ctx, storeTurn{principal, sp.Name}, lookTime, func(ctx context.Context) (err error) {
-		v.Info, err = state.Store.Info(ctx)
+		v.Info, err = state.Leases.Info(ctx)
 		if err == nil {
-			v.Counters, err = state.Store.Counters(ctx, "", maxCounters)
+			v.Counters, err = state.Leases.Counters(ctx, "", maxCounters)
 		}
 		return err
 	})
@@ -54,7 +54,7 @@ func (s *Server) look(ctx context.Context, principal string, sp *space.Space) vi
 		status := state.Own.Status()
 		v.Own = &status
 		left := time.Until(status.End)
-		v.Windows = max(0, int64(left/state.Store.Limits().Window))
+		v.Windows = max(0, int64(left/state.Leases.Limits().Window))
 	}
 	return v
 }

@@ -160,8 +160,8 @@ func TestPage(t *testing.T) {
 		page("is ready, at ", `<h2>mint <span class="state ready">ready</span>`, `orders</span><td>42<td>none`, `few</span><td>none<td>3`, "The store answers. IDs last until ", "1 of 1024 nodes of this window are taken", "the space has 65536 to 131071")
 		state, err := w.setup.Load().spaces["mint"].State()
 		require.NoError(t, err)
-		require.NoError(t, state.Store.ReportLoss(t.Context(), "a mistake"))
-		floor := state.Store.Limits().WindowOf(time.Now()) + 7
+		require.NoError(t, state.Leases.ReportLoss(t.Context(), "a mistake"))
+		floor := state.Leases.Limits().WindowOf(time.Now()) + 7
 		page("until " + time.Unix(60*floor, 0).UTC().Format("2006-01-02 15:04:05") + " leases that the store has forgotten may be in use.")
 		state.Own = stopped{state.Own, time.Date(2026, 11, 27, 1, 2, 3, 0, time.UTC)}
 		page("No IDs since 2026-11-27 01:02:03.", `<h2>mint <span class="state closed">not ready</span>`, `<span class="bad">space mint: `)

@@ -142,7 +142,7 @@ func (s *Server) load(c *config.Config, old *setup) (*setup, error) {
 		next.quotas[want.Name] = want.Quota
 	}
 	if c.Audit.File != "" {
-		next.audit, err = openAudit(c.Audit.File) // last, as it stays open if a later step fails
+		next.audit, err = openAudit(c.Audit.File) // last, as a later step that fails would leave it open
 		if err != nil {
 			return nil, err
 		}
@@ -155,8 +155,8 @@ func (s *Server) taken(space string, l randflake.Lease) {
 	s.auditTake(caller{principal: config.Self, space: space}, l, config.Self)
 }
 
-// longestCall is longer than a call keeps a setup that is no longer in force: until it was sent, for which
-// randflaked allows 15 seconds, has its turn, and is answered.
+// longestCall bounds how long a call keeps a setup that is no longer in force. The call may still be sent, for which
+// randflaked allows 15 seconds, then has its turn, and is answered.
 const longestCall = 40*time.Second + 2*callTimeout
 
 // closeAll closes the counters and spaces that the next setup lacks. It does so in the background, as

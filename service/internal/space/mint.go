@@ -37,7 +37,7 @@ func (s *Space) setMinter(ctx context.Context, state *State) error {
 		return err
 	}
 	logger := lease.WithLogger(s.logger())
-	source := taking{state.Store, s}
+	source := taking{state.Leases, s}
 	switch {
 	case s.Kind == "ulid":
 		generator, err := ulid.New()

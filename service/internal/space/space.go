@@ -41,7 +41,7 @@ type Space struct {
 
 // A State is what an open space has, or why the space is not open.
 type State struct {
-	Store  *lease.Space // nil if the space has no store
+	Leases *lease.Space // and its counters; nil without a store
 	Check  string       // value of the secret that the space's IDs have, or ""
 	Minter Minter       // nil if the service makes no IDs of the space
 	Own    Keeper       // of the leases with which Minter makes IDs; nil if it needs none
@@ -54,10 +54,10 @@ func (s *State) close() error {
 	if s.Own != nil {
 		s.Own.Close()
 	}
-	if s.Store == nil {
+	if s.Leases == nil {
 		return nil
 	}
-	return s.Store.Close()
+	return s.Leases.Close()
 }
 
 // A Keeper is one of package lease or of package snowflake.
@@ -133,7 +133,7 @@ func (s *Space) keepTrying(ctx context.Context) {
 		state, err := s.attempt(ctx)
 		if err == nil {
 			s.state.Store(state)
-			s.logOpen(state.Store)
+			s.logOpen(state.Leases)
 			return
 		}
 		if ctx.Err() != nil {
@@ -148,10 +148,10 @@ func (s *Space) keepTrying(ctx context.Context) {
 	}
 }
 
-func (s *Space) logOpen(store *lease.Space) {
+func (s *Space) logOpen(leases *lease.Space) {
 	logger := s.logger()
-	if store != nil {
-		limits := store.Limits()
+	if leases != nil {
+		limits := leases.Limits()
 		logger = logger.With("first_node", limits.FirstNode, "last_node", limits.LastNode())
 	}
 	logger.Info("space is open")
@@ -188,22 +188,22 @@ func (s *Space) connect(ctx context.Context) (*State, error) {
 	if s.location == "" {
 		return &State{}, nil
 	}
-	store, err := s.options.Open(ctx, s.location, lease.Config{})
+	leases, err := s.options.Open(ctx, s.location, lease.Config{})
 	if err != nil {
 		return nil, err
 	}
-	check, err := s.verify(ctx, store)
+	check, err := s.verify(ctx, leases)
 	if err != nil {
-		store.Close()
+		leases.Close()
 		return nil, err
 	}
-	return &State{Store: store, Check: check}, nil
+	return &State{Leases: leases, Check: check}, nil
 }
 
 // verify returns the check value of the secret that the space's IDs have, or "" if that is not known.
 // It fails if the store is for another secret.
-func (s *Space) verify(ctx context.Context, store *lease.Space) (check string, err error) {
-	info, err := store.Info(ctx)
+func (s *Space) verify(ctx context.Context, leases *lease.Space) (check string, err error) {
+	info, err := leases.Info(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -215,7 +215,7 @@ func (s *Space) verify(ctx context.Context, store *lease.Space) (check string, e
 		return info.CheckValue, nil
 	}
 	configured := s.secret.CheckValue()
-	return fmt.Sprintf("%x", configured), store.CheckSecret(configured)
+	return fmt.Sprintf("%x", configured), leases.CheckSecret(configured)
 }
 
 // State returns the state of an open space, or an error that wraps ErrNotOpen, and a
@@ -263,9 +263,11 @@ func (s *Space) IsOpen() bool { return s.state.Load().err == nil }
 // IsOpening reports whether the space is still being opened, for openTimeout at most.
 func (s *Space) IsOpening() bool { return !s.IsOpen() && time.Since(s.made) <= openTimeout }
 
-// Close ends the service's own leases in the space, and closes the store. It is called after Open.
+// Close ends the service's own leases in the space, and closes the store.
 func (s *Space) Close() error {
-	s.cancel()
+	if s.cancel != nil { // Open was called
+		s.cancel()
+	}
 	s.opening.Wait()
 	state := s.state.Swap(&State{err: errors.New("it was closed")})
 	if state.err != nil {

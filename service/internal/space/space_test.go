@@ -311,7 +311,7 @@ func TestTry(t *testing.T) {
 		} {
 			s, err := New(c, f.options)
 			if err == nil {
-				err = s.Try(t.Context())
+				err = errors.Join(s.Try(t.Context()), s.Close())
 			}
 			if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 				t.Errorf("%+v: %v, want %s", c, err, want)

@@ -22,7 +22,8 @@ const (
 // A home is the place of a space and, for Randflake IDs, of its secret. Flags name them, or else
 // the environment, or else they are in the state directory.
 type home struct {
-	nodes     uint32       // of the space, if it is for Snowflake IDs; otherwise 0
+	noSecret  bool         // the space is for Snowflake IDs
+	nodes     uint32       // that a space for them has in the state directory
 	store     string       // as flag or environment name it, or ""
 	at        url.Location // of the store
 	space     string       // as the store's name says it, or ""
@@ -30,9 +31,6 @@ type home struct {
 	ownSecret bool // no secret was named: it is in the directory of the store
 	implied   bool // neither a store nor a secret was named
 }
-
-// hasSecret reports whether the space is for Randflake IDs, which have a secret.
-func (h *home) hasSecret() bool { return h.nodes == 0 }
 
 // locate finds the store and the secret, where the flags don't name them:
 //
@@ -47,7 +45,7 @@ func (h *home) locate() error {
 		return err
 	}
 	hasOwn := byFlag && h.at.Dir != ""
-	if h.hasSecret() && !hasOwn {
+	if !h.noSecret && !hasOwn {
 		if err := h.secret.askEnvironment(); err != nil {
 			return err
 		}
@@ -58,7 +56,7 @@ func (h *home) locate() error {
 			return err
 		}
 	}
-	if h.hasSecret() && h.at.Dir != "" && !h.secret.known() {
+	if !h.noSecret && h.at.Dir != "" && !h.secret.known() {
 		h.secret.file = secretIn(h.at.Dir, h.space)
 		h.ownSecret = true
 	}
@@ -96,7 +94,7 @@ func (h *home) locateNamed() (err error) {
 // locateState finds the store in the state directory.
 func (h *home) locateState() (err error) {
 	name := "default"
-	if !h.hasSecret() {
+	if h.noSecret {
 		// Layouts that can make the same ID have equally many workers: they share this space, with
 		// others, which does no harm.
 		name = fmt.Sprintf("snowflake-%d", h.nodes)

@@ -77,6 +77,7 @@ func (r *newRequest) prepare() (mint func(context.Context) error, err error) {
 	switch r.kind {
 	case kindSnowflake:
 		r.layout = cmp.Or(r.layout, snowflake.Twitter())
+		r.home.noSecret = true
 		r.home.nodes = uint32(min(r.layout.Workers(), randflake.MaxNode+1))
 		return minting(r.format, snowflakeFormats, r.mintSnowflakes)
 	case kindULID:

@@ -65,7 +65,7 @@ func (h *home) firstUse(t *tool) error {
 	switch {
 	case !h.implied:
 		return nil
-	case h.hasSecret():
+	case !h.noSecret:
 		made, err := local.Create(h.at.Dir)
 		if made {
 			fmt.Fprintf(t.stderr, "randflake: made a new secret and a store in %s: "+

@@ -187,7 +187,7 @@ func isText(text string) bool {
 // isGosuda reports whether text is as gosuda/randflake prints an ID, and neither a decimal number
 // nor what may be the rest of a text that lost its last digits.
 func isGosuda(text string) bool {
-	if text == "" || text[0] >= 'g' || isDecimal(text) {
+	if text == "" || text[0] >= 'g' || isDecimal(text) { // each text begins with g to v
 		return false
 	}
 	_, err := compat.DecodeString(text)

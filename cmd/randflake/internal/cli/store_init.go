@@ -84,26 +84,37 @@ func (r *initRequest) run(cmd *cobra.Command) error {
 }
 
 // settle finds the store, refuses flags that can't be combined, and completes the configuration.
-func (r *initRequest) settle(cmd *cobra.Command) (err error) {
-	ofSnowflakes := r.layoutNodes > 0
-	if ofSnowflakes && r.home.secret.file == "" {
-		r.home.nodes = r.layoutNodes // so that locate looks for no secret
-	}
+func (r *initRequest) settle(cmd *cobra.Command) error {
+	r.home.noSecret = r.layoutNodes > 0 && r.home.secret.file == ""
 	if err := r.home.locate(); err != nil {
 		return err
 	}
+	if err := r.checkFlags(cmd); err != nil {
+		return err
+	}
+	return r.complete(cmd)
+}
+
+// checkFlags refuses flags that can't be combined.
+func (r *initRequest) checkFlags(cmd *cobra.Command) error {
 	if err := refuseZeros(cmd, "nodes", "window", "ahead", "max-skew"); err != nil {
 		return err
 	}
-	if r.home.implied && ofSnowflakes {
+	ofSnowflakes := r.layoutNodes > 0
+	switch {
+	case ofSnowflakes && r.home.implied:
 		return wrong(cmd, "STORE is missing: "+
 			"for sortable IDs, randflake new makes the space in the state directory when it is first used")
+	case ofSnowflakes && r.config.Part && r.config.Limits.LastNode() >= r.layoutNodes:
+		return wrong(cmd, "--part: want nodes of 0 to %d, as --nodes says", r.layoutNodes-1)
 	}
+	return nil
+}
+
+// complete sets what the flags say of the configuration together.
+func (r *initRequest) complete(cmd *cobra.Command) (err error) {
 	if !r.config.Part {
 		r.config.Limits.Nodes = r.layoutNodes
-	}
-	if ofSnowflakes && r.config.Limits.LastNode() >= r.layoutNodes {
-		return wrong(cmd, "--part: want nodes of 0 to %d, as --nodes says", r.layoutNodes-1)
 	}
 	r.config.NoReserve = cmd.Flags().Changed("reserve") && r.config.Limits.Reserve == 0
 	r.config.Trust, err = parseTrust(cmd, r.trust, r.home.at)
@@ -127,7 +138,7 @@ func (r *initRequest) makeSpace(ctx context.Context) error {
 	if err := makeDir(r.home.at); err != nil {
 		return err
 	}
-	madeSecret, err := r.ensureSecret()
+	made, err := r.ensureSecret()
 	if err != nil {
 		return err
 	}
@@ -135,12 +146,13 @@ func (r *initRequest) makeSpace(ctx context.Context) error {
 		return err
 	}
 	space, err := url.Create(ctx, r.home.storeName(), r.config)
-	switch {
-	case errors.Is(err, lease.ErrExists) && r.ifMissing: // another process was faster
-		return errors.Join(r.print("%s", madeSecret), r.useExisting(ctx))
-	case err != nil && madeSecret != "":
-		return fmt.Errorf("%w: the new secret is in %s", err, r.home.secret.file)
-	case err != nil:
+	if err != nil && made {
+		err = fmt.Errorf("%w: the new secret is in %s", err, r.home.secret.file)
+	}
+	if errors.Is(err, lease.ErrExists) && r.ifMissing { // another process was faster
+		return errors.Join(r.printSecret(made), r.useExisting(ctx))
+	}
+	if err != nil {
 		return err
 	}
 	defer space.Close()
@@ -148,23 +160,32 @@ func (r *initRequest) makeSpace(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return r.print("%smade %s: %s\n%s", madeSecret, space, beginningOfNew(info), costOfLoss(info.Limits))
+	if err := r.printSecret(made); err != nil {
+		return err
+	}
+	return r.print("made %s: %s\n%s", space, beginningOfNew(info), costOfLoss(info.Limits))
 }
 
-// ensureSecret makes the secret if it is missing, and the user says that no IDs were made before. It returns a line
-// that says so, or "".
-func (r *initRequest) ensureSecret() (madeSecret string, err error) {
+// ensureSecret makes the secret if it is missing, and the user says that no IDs were made before.
+func (r *initRequest) ensureSecret() (made bool, err error) {
 	file := r.home.secret.file
 	_, err = os.Stat(file)
 	isMissing := file != "" && errors.Is(err, fs.ErrNotExist)
 	if !isMissing || !r.config.NeverUsed {
-		return "", nil
+		return false, nil
 	}
 	err = local.WriteSecret(file, randflake.NewSecret())
 	if errors.Is(err, fs.ErrExist) {
-		return "", nil // another process was faster
+		return false, nil // another process was faster
 	}
-	return "made a new secret in " + file + "\n", err
+	return err == nil, err
+}
+
+func (r *initRequest) printSecret(made bool) error {
+	if !made {
+		return nil
+	}
+	return r.print("made a new secret in %s\n", r.home.secret.file)
 }
 
 // readCheck puts the check value of the secret into the configuration. Without a secret the space is for any.

@@ -23,7 +23,7 @@ func (a *analysis) tally() tally {
 	const hour = 3_600_000 // milliseconds
 	t := tally{workers: map[uint64]int{}, hours: map[int64]int{}}
 	ends := map[uint64]uint64{} // for each worker of one time, one more than the highest sequence number
-	var last entry
+	var before entry
 	var lastMs int64
 	for i := range a.entries.len() {
 		e := a.entries.at(i)
@@ -39,19 +39,22 @@ func (a *analysis) tally() tally {
 			t.made += sequence + 1 - n
 			ends[worker] = sequence + 1
 		}
-		before := last
-		last = e
-		if before.at == 0 || before.id != e.id {
-			t.workers[worker] += 0 // one without repeats is there, too
-			continue
+		repeats := t.workers[worker] // one without repeats is there, too
+		if i > 0 && e.id == before.id {
+			repeats++
+			t.addRepeat(before, e)
 		}
-		t.workers[worker]++
-		t.repeats++
-		if t.repeats <= 5 {
-			t.examples = append(t.examples, [2]entry{before, e})
-		}
+		t.workers[worker] = repeats
+		before = e
 	}
 	return t
+}
+
+func (t *tally) addRepeat(before, e entry) {
+	t.repeats++
+	if t.repeats <= 5 {
+		t.examples = append(t.examples, [2]entry{before, e})
+	}
 }
 
 // report prints what the IDs tell. If an ID comes twice, or is rounded, it returns errNo.
