@@ -41,7 +41,7 @@ func (mv *move) checkOverlap(ctx context.Context, oldMeta *meta) error {
 		m, err := decodeMeta(e.Value) // an error unless the entry is meta
 		if err == nil && m.isRival(oldMeta) {
 			return fmt.Errorf("%w: the space of %s there has nodes %d to %d of this secret: "+
-				"take another store, or retire that space", ErrExists, e.Name, m.First, m.Last())
+				"take another store, or retire that space", ErrExists, e.Name, m.FirstNode, m.LastNode())
 		}
 		return nil
 	})

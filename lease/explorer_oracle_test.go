@@ -51,8 +51,8 @@ func (w *world) used(h *held, second int64) {
 	for node := int64(h.FirstNode); node <= int64(h.LastNode); node++ {
 		user, ok := w.uses[use{node, second}]
 		switch {
-		case node < int64(w.limits.First) || node >= int64(w.limits.First+w.limits.Nodes):
-			w.fail("node %d is used, of %d from %d on", node, w.limits.Nodes, w.limits.First)
+		case node < int64(w.limits.FirstNode) || node >= int64(w.limits.FirstNode+w.limits.Nodes):
+			w.fail("node %d is used, of %d from %d on", node, w.limits.Nodes, w.limits.FirstNode)
 		case ok && user != h:
 			w.fail("node %d is used twice in second %d", node, second-genesis)
 		}

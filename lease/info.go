@@ -10,7 +10,7 @@ type Info struct {
 	Limits
 	MainNodes  uint32    // how many nodes are not of the reserve
 	TakenNodes uint32    // how many nodes of the present window are taken, or given up
-	Check      string    // check value of the secret, in hexadecimal, or ""
+	CheckValue string    // check value of the secret, in hexadecimal, or ""
 	Trust      bool      // another incarnation of the data is no loss
 	ServerTime time.Time // by the server's clock, or zero if it has none
 
@@ -38,7 +38,7 @@ func (s *Space) Info(ctx context.Context) (Info, error) {
 	info := Info{
 		Limits:       m.Limits,
 		MainNodes:    m.mainNodes(),
-		Check:        m.Check,
+		CheckValue:   m.Check,
 		Trust:        m.Trust,
 		ServerTime:   seen.Time,
 		UnnotedLoss:  seen.loss(),

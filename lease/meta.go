@@ -72,8 +72,8 @@ func newMeta(seen *snapshot, limits Limits, config Config) *meta {
 	if config.NeverUsed {
 		m.Why = "its creator was stopped" // beginAtOnce takes that away
 	}
-	if config.Check != [8]byte{} {
-		m.Check = hex.EncodeToString(config.Check[:])
+	if config.CheckValue != [8]byte{} {
+		m.Check = hex.EncodeToString(config.CheckValue[:])
 	}
 	return m
 }

@@ -398,7 +398,7 @@ func TestRegions(t *testing.T) {
 	} {
 		require.That(t, tt.regions*tt.nodes == randflake.MaxNode+1, "%d parts of %d nodes", tt.regions, tt.nodes)
 		for _, region := range []uint32{0, tt.regions - 1} {
-			part := Limits{First: region * tt.nodes, Nodes: tt.nodes}
+			part := Limits{FirstNode: region * tt.nodes, Nodes: tt.nodes}
 			usual := checkPart(t, part, tt.spared)
 			require.Equal(t, uint64(usual)*(randflake.MaxSequence+1), tt.perSecond, "%d regions: IDs a second", tt.regions)
 			part.Reserve = tt.most
@@ -439,7 +439,7 @@ func takeAll(t *testing.T, s *Space, window int64) (nodes uint32) {
 			continue
 		}
 		nodes += n
-		require.That(t, l.FirstNode >= limits.First && l.LastNode <= limits.Last(),
+		require.That(t, l.FirstNode >= limits.FirstNode && l.LastNode <= limits.LastNode(),
 			"%+v: a lease of nodes %d to %d", limits, l.FirstNode, l.LastNode)
 	}
 	return nodes

@@ -20,7 +20,7 @@ func TestTake(t *testing.T) {
 	now, server := noon, noon
 	data := newMemory()
 	const begin = 1000 // of the part
-	s := create(t, conn{memory: data}, Limits{First: begin, Nodes: 16}, at(&now))
+	s := create(t, conn{memory: data}, Limits{FirstNode: begin, Nodes: 16}, at(&now))
 	present := s.Limits().WindowOf(noon)
 	type step struct {
 		name   string
@@ -138,11 +138,11 @@ func TestLimits(t *testing.T) {
 		{Limits{Nodes: 1}, nil},
 		{Limits{Nodes: 1 << 17}, nil},
 		{Limits{Nodes: 1<<17 + 1}, ErrInvalid},
-		{Limits{First: 1<<17 - 1}, nil},
-		{Limits{First: 1<<17 - 9, Nodes: 9}, nil},
-		{Limits{First: 1<<17 - 9, Nodes: 10}, ErrInvalid},
-		{Limits{First: 1 << 17}, ErrInvalid},
-		{Limits{First: math.MaxUint32, Nodes: 2}, ErrInvalid},
+		{Limits{FirstNode: 1<<17 - 1}, nil},
+		{Limits{FirstNode: 1<<17 - 9, Nodes: 9}, nil},
+		{Limits{FirstNode: 1<<17 - 9, Nodes: 10}, ErrInvalid},
+		{Limits{FirstNode: 1 << 17}, ErrInvalid},
+		{Limits{FirstNode: math.MaxUint32, Nodes: 2}, ErrInvalid},
 		{Limits{Window: time.Second}, nil},
 		{Limits{Window: 24 * time.Hour}, nil},
 		{Limits{Window: time.Second - 1}, ErrInvalid},
@@ -186,9 +186,9 @@ func TestDefaultReserve(t *testing.T) {
 		{Limits{Nodes: 1 << 16}, true, false, 512, nil},
 		{Limits{Nodes: 2048}, true, false, 16, nil},
 		{Limits{Nodes: 2047}, true, false, 0, nil},
-		{Limits{First: 1 << 16}, false, false, 512, nil},
-		{Limits{First: 1 << 16, Reserve: 7}, false, false, 7, nil},
-		{Limits{First: 1 << 16}, false, true, 0, nil},
+		{Limits{FirstNode: 1 << 16}, false, false, 512, nil},
+		{Limits{FirstNode: 1 << 16, Reserve: 7}, false, false, 7, nil},
+		{Limits{FirstNode: 1 << 16}, false, true, 0, nil},
 	} {
 		config := Config{Limits: c.limits, Part: c.part, NoReserve: c.no, Clock: atNoon, NeverUsed: true}
 		data := newMemory()
@@ -210,10 +210,10 @@ func TestOverlaps(t *testing.T) {
 	}{
 		{0, 99, false}, {0, 100, true}, {100, 199, true}, {150, 150, true}, {199, 300, true}, {200, 300, false}, {0, 300, true},
 	} {
-		a := Limits{First: c.first, Nodes: c.last - c.first + 1}
-		b := Limits{First: 100, Nodes: 100}
-		require.That(t, a.Last() == c.last && a.Overlaps(b) == c.want && b.Overlaps(a) == c.want,
-			"%d to %d and 100 to 199: overlap %v, want %v", a.First, a.Last(), a.Overlaps(b), c.want)
+		a := Limits{FirstNode: c.first, Nodes: c.last - c.first + 1}
+		b := Limits{FirstNode: 100, Nodes: 100}
+		require.That(t, a.LastNode() == c.last && a.Overlaps(b) == c.want && b.Overlaps(a) == c.want,
+			"%d to %d and 100 to 199: overlap %v, want %v", a.FirstNode, a.LastNode(), a.Overlaps(b), c.want)
 	}
 }
 
@@ -346,7 +346,7 @@ func TestSilentEngine(t *testing.T) {
 // has read them.
 func TestOpen(t *testing.T) {
 	data := newMemory()
-	config := Config{Name: "s", Limits: Limits{Nodes: 1024}, Check: [8]byte{1}, Clock: atNoon, NeverUsed: true}
+	config := Config{Name: "s", Limits: Limits{Nodes: 1024}, CheckValue: [8]byte{1}, Clock: atNoon, NeverUsed: true}
 	wantOpen := func(want error) {
 		t.Helper()
 		s, err := Open(t.Context(), conn{memory: data}, config)
@@ -356,7 +356,7 @@ func TestOpen(t *testing.T) {
 	s := createAs(t, conn{memory: data}, config)
 	wantOpen(nil)
 	for _, other := range []Config{
-		{Limits: Limits{First: 1}}, {Limits: Limits{Nodes: 1023}}, {Limits: Limits{Window: time.Second}},
+		{Limits: Limits{FirstNode: 1}}, {Limits: Limits{Nodes: 1023}}, {Limits: Limits{Window: time.Second}},
 		{Limits: Limits{Ahead: 6}}, {Limits: Limits{MaxSkew: time.Second}}, {Limits: Limits{Reserve: 1}},
 	} {
 		other.Name = "s"
@@ -421,7 +421,7 @@ func TestCheckSecret(t *testing.T) {
 		{}:  {nil, nil}, // a space for any IDs
 		{1}: {nil, ErrWrongSecret},
 	} {
-		s := createAs(t, conn{memory: newMemory()}, Config{Check: check, Clock: atNoon, NeverUsed: true})
+		s := createAs(t, conn{memory: newMemory()}, Config{CheckValue: check, Clock: atNoon, NeverUsed: true})
 		for i, want := range errs {
 			require.ErrorIs(t, s.CheckSecret([8]byte{byte(i + 1)}), want, "space of %v, secret %d", check, i+1)
 		}
@@ -434,10 +434,10 @@ func TestInfo(t *testing.T) {
 	data.clock = func() time.Time { return noon.Add(time.Second) }
 	away := false
 	engine := failing(data, func(call) bool { return away })
-	part := Limits{First: 512, Nodes: 1024}
-	s := createAs(t, engine, Config{Name: "s", Check: [8]byte{1, 2}, Limits: part, Clock: at(&now), NeverUsed: true})
-	limits := Limits{First: 512, Nodes: 1024, Window: time.Minute, Ahead: 5, MaxSkew: time.Minute}
-	want := Info{Limits: limits, MainNodes: 1024, Check: "0102000000000000", ServerTime: noon.Add(time.Second)}
+	part := Limits{FirstNode: 512, Nodes: 1024}
+	s := createAs(t, engine, Config{Name: "s", CheckValue: [8]byte{1, 2}, Limits: part, Clock: at(&now), NeverUsed: true})
+	limits := Limits{FirstNode: 512, Nodes: 1024, Window: time.Minute, Ahead: 5, MaxSkew: time.Minute}
+	want := Info{Limits: limits, MainNodes: 1024, CheckValue: "0102000000000000", ServerTime: noon.Add(time.Second)}
 	check := func(when string, wantErr error) {
 		t.Helper()
 		if info, err := s.Info(t.Context()); info != want || !errors.Is(err, wantErr) {

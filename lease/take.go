@@ -79,7 +79,7 @@ func (t *take) grant(first, last int64) (granted []randflake.Lease, missing erro
 			}
 			continue
 		}
-		firstNode := m.First + node
+		firstNode := m.FirstNode + node
 		granted = append(granted, randflake.Lease{
 			FirstNode: firstNode,
 			LastNode:  firstNode + t.want - 1,

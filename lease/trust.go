@@ -14,7 +14,8 @@ import (
 // trust was taken back, keep the promise until each replica has that change. An older copy of
 // the data may have the trust of then. A retired space stays retired.
 //
-// It returns ErrInvalid if the engine has no incarnations.
+// It returns ErrInvalid if the engine has no incarnations. What one is depends on the engine alone, so
+// trust is yes or no; the command's words say what is promised.
 func (s *Space) SetTrust(ctx context.Context, trust bool) error {
 	return s.untilDone(ctx, func(seen *snapshot) (done bool, err error) {
 		switch {

@@ -47,10 +47,10 @@ func Keep(
 	if err != nil {
 		return nil, err
 	}
-	if limits := source.Limits(); uint64(limits.Last()) >= workers {
+	if limits := source.Limits(); uint64(limits.LastNode()) >= workers {
 		return nil, fmt.Errorf("%w: %s has room for %d workers, and %s has nodes %d to %d: "+
 			"make a space with %d nodes, or a part of them",
-			ErrInvalidLayout, layout, workers, source, limits.First, limits.Last(), workers)
+			ErrInvalidLayout, layout, workers, source, limits.FirstNode, limits.LastNode(), workers)
 	}
 	// Last, so that they win.
 	leasing := append(slices.Clone(set.leasing), lease.WithNodes(1), lease.WithClock(set.clock.Time))

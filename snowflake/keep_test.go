@@ -150,7 +150,7 @@ func TestKeepChecks(t *testing.T) {
 		{"worker 4, ", snowflake.StepBack(), 0, 16, randflake.ErrInvalidOption, ""},
 		{"worker 4, ", snowflake.Leasing(lease.Option{}), 0, 16, lease.ErrInvalid, ""},
 	} {
-		inShop(t, lease.Limits{First: tt.first, Nodes: tt.nodes}, func(s *shop) {
+		inShop(t, lease.Limits{FirstNode: tt.first, Nodes: tt.nodes}, func(s *shop) {
 			layout := layoutOf(t, tt.statics+"sequence 4")
 			k, err := s.keep(layout, tt.option)
 			if !errors.Is(err, tt.err) || err != nil && !strings.Contains(err.Error(), tt.says) {

@@ -67,6 +67,6 @@ func takeConfig(query url.Values) (c Config, err error) {
 		}
 		c.Replicas = int(n)
 	}
-	c.TrustSettings, err = storeurl.TakeWord(query, "settings", "trusted")
+	c.DurableSettings, err = storeurl.TakeWord(query, "settings", "durable")
 	return c, err
 }

@@ -64,7 +64,7 @@ func (r *initRequest) setPart(text string) error {
 		return errors.New("want the first and the last node, such as 65536-131071")
 	}
 	r.config.Part = true
-	r.config.Limits.First = first
+	r.config.Limits.FirstNode = first
 	r.config.Limits.Nodes = last - first + 1
 	return nil
 }
@@ -102,7 +102,7 @@ func (r *initRequest) settle(cmd *cobra.Command) (err error) {
 	if !r.config.Part {
 		r.config.Limits.Nodes = r.layoutNodes
 	}
-	if ofSnowflakes && r.config.Limits.Last() >= r.layoutNodes {
+	if ofSnowflakes && r.config.Limits.LastNode() >= r.layoutNodes {
 		return wrong(cmd, "--part: want nodes of 0 to %d, as --nodes says", r.layoutNodes-1)
 	}
 	r.config.NoReserve = cmd.Flags().Changed("reserve") && r.config.Limits.Reserve == 0
@@ -169,7 +169,7 @@ func (r *initRequest) ensureSecret() (madeSecret string, err error) {
 
 // readCheck puts the check value of the secret into the configuration. Without a secret the space is for any.
 func (r *initRequest) readCheck() error {
-	hasRead := r.config.Check != [8]byte{} // of a variable, which is gone then
+	hasRead := r.config.CheckValue != [8]byte{} // of a variable, which is gone then
 	if hasRead || !r.home.secret.known() {
 		return nil
 	}
@@ -180,7 +180,7 @@ func (r *initRequest) readCheck() error {
 	case err != nil:
 		return err
 	}
-	r.config.Check = secret.CheckValue()
+	r.config.CheckValue = secret.CheckValue()
 	return nil
 }
 
@@ -203,16 +203,16 @@ func (r *initRequest) printExisting(space *lease.Space) error {
 	if !r.ifMissing {
 		return fmt.Errorf("%s exists, and a space is never replaced: use it, or name another one", space)
 	}
-	if r.config.Check != [8]byte{} {
-		if err := space.CheckSecret(r.config.Check); err != nil {
+	if r.config.CheckValue != [8]byte{} {
+		if err := space.CheckSecret(r.config.CheckValue); err != nil {
 			return err
 		}
 	}
 	want, is := r.config.Limits, space.Limits()
-	hasOthers := want.Nodes != is.Nodes || want.First != is.First
+	hasOthers := want.Nodes != is.Nodes || want.FirstNode != is.FirstNode
 	if want.Nodes > 0 && hasOthers {
 		return fmt.Errorf("%s exists, with nodes %d to %d, which never change: take another name",
-			space, is.First, is.Last())
+			space, is.FirstNode, is.LastNode())
 	}
 	return r.print("%s exists\n", space)
 }
@@ -237,16 +237,16 @@ func beginningOfNew(info lease.Info) string {
 		begin = fmt.Sprintf("leases begin at %s, when those of an earlier space have ended: "+
 			"if it had other limits than nodes %d to %d, --window %v --ahead %d --max-skew %v --reserve %d, "+
 			"make this one with those, under another name",
-			clockTime(info.Floor), info.First, info.Last(), info.Window, info.Ahead, info.MaxSkew, info.Reserve)
+			clockTime(info.Floor), info.FirstNode, info.LastNode(), info.Window, info.Ahead, info.MaxSkew, info.Reserve)
 	}
-	if info.Check == "" && info.Nodes == randflake.MaxNode+1 {
+	if info.CheckValue == "" && info.Nodes == randflake.MaxNode+1 {
 		begin += "; for IDs of any secret: " +
 			"make another one with --secret-file to have all other secrets refused"
 	}
 	if info.Nodes <= randflake.MaxNode {
 		begin += fmt.Sprintf("\nit has nodes %d to %d, "+
 			"of which no other space of the same secret or layout may have one, in any store: "+
-			"compare all with randflake store info STORE STORE...", info.First, info.Last())
+			"compare all with randflake store info STORE STORE...", info.FirstNode, info.LastNode())
 	}
 	return begin
 }
