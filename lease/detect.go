@@ -53,8 +53,8 @@ func (seen *snapshot) lossWithinTerm() string {
 // notedByAnother reports whether another process has noted the loss, with a floor that is not below the
 // one that this handle knows, and above every window that it saw taken.
 func (seen *snapshot) notedByAnother() bool {
-	m, known := seen.meta, seen.known.meta
-	if m.Losses <= known.Losses || m.Floor < known.Floor {
+	m, knownMeta := seen.meta, seen.known.meta
+	if m.Losses <= knownMeta.Losses || m.Floor < knownMeta.Floor {
 		return false
 	}
 	nodes, err := taken.Decode(seen.known.leases)

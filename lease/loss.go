@@ -162,21 +162,21 @@ func (m *meta) floorExcess(now time.Time) time.Duration {
 // restoredMeta returns the meta that is there, with what the store may have lost and this handle knows.
 // A space that is gone is made again as this handle knew it.
 func (seen *snapshot) restoredMeta() *meta {
-	known := seen.known.meta
-	m := *cmp.Or(seen.meta, known)
+	knownMeta := seen.known.meta
+	m := *cmp.Or(seen.meta, knownMeta)
 	m.Abandoned = slices.Concat(m.Abandoned, seen.abandoned())
 	if !m.Retired {
-		m.retirement = known.retirement
+		m.retirement = knownMeta.retirement
 	}
 	// An older copy may have the trust that was taken back since. That stays taken back, unless a
 	// person has just given it anew.
-	mayBeOlder := m.UID == known.UID && m.Losses <= known.Losses && m.Lineage != trustMark
-	if mayBeOlder && !known.Trust {
+	mayBeOlder := m.UID == knownMeta.UID && m.Losses <= knownMeta.Losses && m.Lineage != trustMark
+	if mayBeOlder && !knownMeta.Trust {
 		m.Trust = false
 	}
 	// Of two values the higher one is safe: it refuses more.
-	m.Losses = max(m.Losses, known.Losses)
-	m.Begin = max(m.Begin, known.Begin)
-	m.Floor = max(m.Floor, known.Floor)
+	m.Losses = max(m.Losses, knownMeta.Losses)
+	m.Begin = max(m.Begin, knownMeta.Begin)
+	m.Floor = max(m.Floor, knownMeta.Floor)
 	return &m
 }

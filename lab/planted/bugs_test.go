@@ -103,11 +103,11 @@ var bugs = []bug{
 		"return newFloor > 0 && nodes != nil",
 	},
 	{"a floor that is lower than the one before", "lease/detect.go", "^TestLowerFloor$", 0,
-		" || m.Floor < known.Floor {",
+		" || m.Floor < knownMeta.Floor {",
 		" {",
 	},
 	{"another space that is older", "lease/detect.go", losses, 2000,
-		"m.Losses <= known.Losses || ",
+		"m.Losses <= knownMeta.Losses || ",
 		"",
 	},
 
