@@ -1,5 +1,4 @@
-// Package queue has callers wait in line for something that comes with time, such as the IDs of the
-// next second.
+// Package queue has callers wait in line for something that comes with time, such as the IDs of the next second.
 package queue
 
 import (
@@ -96,8 +95,7 @@ func (q *Queue) Serve() {
 	q.serve()
 }
 
-// serve serves the callers in line, in order, until one has to wait longer. It is called with mu
-// held.
+// serve serves the callers in line, in order, until one has to wait longer. It is called with mu held.
 func (q *Queue) serve() {
 	for first := q.line.Front(); first != nil; first = q.line.Front() {
 		pause, err := q.serveOne(first)
@@ -144,8 +142,7 @@ func (q *Queue) finish(first *list.Element, err error, panicked any) {
 	close(c.served)
 }
 
-// schedule has the line served after a pause, replacing an earlier timer. It is called with mu
-// held.
+// schedule has the line served after a pause, replacing an earlier timer. It is called with mu held.
 func (q *Queue) schedule(pause time.Duration, reason error) {
 	q.reason = reason
 	if q.elsewhere() {

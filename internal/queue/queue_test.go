@@ -170,8 +170,7 @@ func TestFunctionsThatDoNotReturn(t *testing.T) {
 	}
 }
 
-// Callers in a bubble and outside wait for the same, at once: neither touches the timers and
-// channels of the other.
+// Callers in a bubble and outside wait for the same, at once: neither touches the timers and channels of the other.
 func TestBubbleBeside(t *testing.T) {
 	for range 20 {
 		q := New("test")

@@ -20,8 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestStopped: a process that is stopped while it holds the lock holds up others no longer than
-// their contexts.
+// TestStopped: a process that is stopped while it holds the lock holds up others no longer than their contexts.
 func TestStopped(t *testing.T) {
 	e := prepared(t, place(t))
 	unlock, err := e.lock(t.Context())
@@ -35,8 +34,7 @@ func TestStopped(t *testing.T) {
 	put(t, e, "a", "2")
 }
 
-// TestFailures: a swap fails if the disk does so at any step, and takes effect only if the new file
-// has its name.
+// TestFailures: a swap fails if the disk does so at any step, and takes effect only if the new file has its name.
 func TestFailures(t *testing.T) {
 	broken := func(t *testing.T, e *Engine) { localfiletest.Fail(t, syscall.SYS_FSYNC) }
 	for _, tt := range []struct {

@@ -43,8 +43,7 @@ func place(t *testing.T) string { return filepath.Join(t.TempDir(), "leases") }
 
 func TestSuite(t *testing.T) { leasetest.Run(t, enginetest.Handles(place, open)) }
 
-// TestNew refuses a directory on a network file system, also before it is made, and one of which
-// that can't be told.
+// TestNew refuses a directory on a network file system, also before it is made, and one of which that can't be told.
 func TestNew(t *testing.T) {
 	parent, missing := t.TempDir(), fs.ErrNotExist
 	dir := filepath.Join(parent, "leases")

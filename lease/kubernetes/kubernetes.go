@@ -81,8 +81,7 @@ func newEngine(a *access, namespace, name string) *Engine {
 	return &Engine{document.New(&configMap{a, namespace, name}, most), a.client}
 }
 
-// most is three quarters of a mebibyte. The rest is for what document doesn't count, such as long
-// reasons of losses.
+// most is three quarters of a mebibyte. The rest is for what document doesn't count, such as long reasons of losses.
 const most = 3 << 18
 
 // Check finds what is wrong with a URL, as Connect does. It reads no file, and connects to nothing.
@@ -115,8 +114,7 @@ type configMap struct {
 	namespace, name string
 }
 
-// An object is what the API server reads and writes. A put has the metadata as they came, with the
-// resourceVersion.
+// An object is what the API server reads and writes. A put has the metadata as they came, with the resourceVersion.
 type object struct {
 	APIVersion string            `json:"apiVersion"`
 	Kind       string            `json:"kind"`

@@ -30,8 +30,7 @@ import (
 	"github.com/randflake/randflake/lease/leasetest"
 )
 
-// A server compares resourceVersions as an API server does. What needs a real one is tested where
-// there is one.
+// A server compares resourceVersions as an API server does. What needs a real one is tested where there is one.
 type server struct {
 	documenttest.Server
 	http    *httptest.Server
@@ -201,8 +200,7 @@ func (f *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 
 func (f *transport) CloseIdleConnections() { f.closed++ }
 
-// TestBusy: a call waits for as long as a busy server says, at least a second, and no longer than
-// its context.
+// TestBusy: a call waits for as long as a busy server says, at least a second, and no longer than its context.
 func TestBusy(t *testing.T) {
 	const found = `{"metadata": {"resourceVersion": "1"}, "data": {"entries": "{\"lineage\": \"l\", \"entries\": {}}"}}`
 	for _, tt := range []struct {

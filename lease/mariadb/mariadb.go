@@ -95,9 +95,8 @@ type Config struct {
 	AtomicPages bool
 }
 
-// New returns an engine on db. The engine's Close leaves db open. Connections must have autocommit,
-// all the same time_zone, and what the driver calls multiStatements=true and
-// interpolateParams=true.
+// New returns an engine on db. The engine's Close leaves db open. Connections must have autocommit, all the same
+// time_zone, and what the driver calls multiStatements=true and interpolateParams=true.
 func New(db *sql.DB, config Config) (*Engine, error) {
 	config, err := config.complete()
 	if err != nil {
@@ -122,10 +121,9 @@ func (e *Engine) Read(ctx context.Context, names ...string) (lease.Answer, error
 	return e.call(ctx, "read", "START TRANSACTION READ ONLY; SET @randflake_ok = 0", nil, names)
 }
 
-// Swap implements [lease.Engine]. It first locks the entry without a name, which has the position.
-// So one swap is made at a time, and the transaction reads as of the moment after the lock. A swap
-// does not wait for the lock: what it expects would be old by then. @randflake_ok is whether the
-// swap has the lock and all is as expected.
+// Swap implements [lease.Engine]. It first locks the entry without a name, which has the position. So one swap is
+// made at a time, and the transaction reads as of the moment after the lock. A swap does not wait for the lock: what
+// it expects would be old by then. @randflake_ok is whether the swap has the lock and all is as expected.
 func (e *Engine) Swap(ctx context.Context, expect, put []lease.Entry) (lease.Answer, error) {
 	text := new(strings.Builder)
 	text.WriteString(`START TRANSACTION READ WRITE;
@@ -169,9 +167,8 @@ func (e *Engine) List(ctx context.Context, prefix, after string, limit int) ([]l
 	return entries, e.explain(ctx, "list", err)
 }
 
-// Prepare implements [lease.Engine]. It returns in the second after the one in which the table was
-// made: the lineage has that second, and would not tell the table from one that replaced it at
-// once.
+// Prepare implements [lease.Engine]. It returns in the second after the one in which the table was made: the lineage
+// has that second, and would not tell the table from one that replaced it at once.
 func (e *Engine) Prepare(ctx context.Context) error {
 	_, err := e.Read(ctx)
 	if !errors.Is(err, lease.ErrNoSpace) {

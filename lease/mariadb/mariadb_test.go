@@ -103,9 +103,8 @@ func TestServer(t *testing.T) {
 	})
 }
 
-// TestDeadlock: a call that the server gives up for a deadlock is made again. The call holds the
-// position and waits for "a", the test's transaction the other way round; the server gives up the
-// one that has changed less.
+// TestDeadlock: a call that the server gives up for a deadlock is made again. The call holds the position and waits
+// for "a", the test's transaction the other way round; the server gives up the one that has changed less.
 func TestDeadlock(t *testing.T) {
 	t.Parallel()
 	server := ownServer(t)

@@ -87,10 +87,9 @@ type Config struct {
 
 var _ lease.Engine = (*Engine)(nil)
 
-// New returns an engine in the database of pool. The engine's Close leaves pool open. Through
-// PgBouncer set the pool's DefaultQueryExecMode to QueryExecModeExec, which prepares no statements.
-// An engine of New does not notice when somebody cancels a commit that waits for synchronous
-// standbys; one of Connect does.
+// New returns an engine in the database of pool. The engine's Close leaves pool open. Through PgBouncer set the
+// pool's DefaultQueryExecMode to QueryExecModeExec, which prepares no statements. An engine of New does not notice
+// when somebody cancels a commit that waits for synchronous standbys; one of Connect does.
 func New(pool *pgxpool.Pool, config Config) (*Engine, error) {
 	config, err := config.complete()
 	if err != nil {
@@ -217,9 +216,8 @@ func (e *Engine) send(ctx context.Context, batch *pgx.Batch) error {
 	return err
 }
 
-// Prepare implements [lease.Engine]. It makes what is missing in one transaction, while no other
-// process does. Its advisory lock has another number than that of swaps: the seed of the hash is 0,
-// and in lock.sql the table's OID.
+// Prepare implements [lease.Engine]. It makes what is missing in one transaction, while no other process does. Its
+// advisory lock has another number than that of swaps: the seed of the hash is 0, and in lock.sql the table's OID.
 func (e *Engine) Prepare(ctx context.Context) error {
 	_, err := e.Read(ctx)
 	if !errors.Is(err, lease.ErrNoSpace) {

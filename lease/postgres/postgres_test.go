@@ -124,9 +124,8 @@ func TestServer(t *testing.T) {
 	enginetest.RunServer(t, server, true, func(t *testing.T, addr string) lease.Engine { return prepared(t, through(t, addr, where)) })
 }
 
-// TestSettings: those that are not durable are refused by name, also if they came after the engine
-// was opened. Others that could do harm are overridden: what a swap put outlives a crash that
-// follows at once.
+// TestSettings: those that are not durable are refused by name, also if they came after the engine was opened. Others
+// that could do harm are overridden: what a swap put outlives a crash that follows at once.
 func TestSettings(t *testing.T) {
 	t.Parallel()
 	server := ownServer(t, map[string]string{"wal_writer_delay": "10s", "autovacuum": "off"})
@@ -257,8 +256,7 @@ func TestLoss(t *testing.T) {
 	}
 }
 
-// TestPromotion: a promotion changes the incarnation alone, which is in doubt unless the primary waits
-// for a standby.
+// TestPromotion: a promotion changes the incarnation alone, which is in doubt unless the primary waits for a standby.
 func TestPromotion(t *testing.T) {
 	t.Parallel()
 	server := ownServer(t, nil)

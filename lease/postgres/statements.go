@@ -49,9 +49,8 @@ func (c Config) statement(sql string) string {
 	return strings.ReplaceAll(sql, "@schema", `"`+c.Schema+`"`)
 }
 
-// DDL returns the statements that make the schema that a URL is about, or that of the zero Config if
-// it is empty, and its table, for a person to run where no program may make them. To run them again
-// is safe. It connects to nothing.
+// DDL returns the statements that make the schema that a URL is about, or that of the zero Config if it is empty, and
+// its table, for a person to run where no program may make them. To run them again is safe. It connects to nothing.
 func DDL(url string) (string, error) {
 	if url == "" {
 		return Config{Schema: defaultSchema}.statement(ddlSQL), nil

@@ -79,8 +79,7 @@ func New(client *s3.Client, bucket, prefix string) *Engine {
 	return &Engine{document.New(&object{client, bucket, prefix}, math.MaxInt)}
 }
 
-// Connect returns an engine for a URL. It reads the environment for what the URL does not say, and
-// sends nothing yet.
+// Connect returns an engine for a URL. It reads the environment for what the URL does not say, and sends nothing yet.
 func Connect(ctx context.Context, url string) (*Engine, error) {
 	p, err := parse(url)
 	if err != nil {
@@ -184,8 +183,8 @@ func cutOff(err error) bool {
 	return ok && (failed.Op == "write" || failed.Op == "readfrom")
 }
 
-// put puts an object if it has the tag, or if there is none if the tag is empty. It sends the object once,
-// without the client's retries: after an error the request may have taken effect, or may still do so.
+// put puts an object if it has the tag, or if there is none if the tag is empty. It sends the object once, without
+// the client's retries: after an error the request may have taken effect, or may still do so.
 func (o *object) put(ctx context.Context, name string, content []byte, tag string) (d document.Document, err error) {
 	in := &s3.PutObjectInput{
 		Bucket:      &o.bucket,

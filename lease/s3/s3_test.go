@@ -143,8 +143,7 @@ func TestConditionsIgnored(t *testing.T) {
 	}
 }
 
-// TestTrialFails: where the trial fails for another reason, nothing else is asked, and the next
-// call tries again.
+// TestTrialFails: where the trial fails for another reason, nothing else is asked, and the next call tries again.
 func TestTrialFails(t *testing.T) {
 	for _, refuses := range []string{"If-None-Match", "If-Match"} {
 		s, connect := start(t)

@@ -52,9 +52,8 @@ func (e *Engine) transact(ctx context.Context, what string, m mode, run statemen
 	}
 }
 
-// try makes a transaction on a connection of its own. It reads the file's identity last. If the
-// file is replaced before that, the lineage is that of the new one: a loss may be seen that was
-// none, but none is missed.
+// try makes a transaction on a connection of its own. It reads the file's identity last. If the file is replaced
+// before that, the lineage is that of the new one: a loss may be seen that was none, but none is missed.
 func (e *Engine) try(ctx context.Context, m mode, run statements) (lease.Answer, error) {
 	db, err := e.open(ctx, m)
 	if err != nil {
@@ -83,8 +82,7 @@ func (e *Engine) try(ctx context.Context, m mode, run statements) (lease.Answer,
 	return a, err
 }
 
-// open opens the file, unless it is one that the mode does not make, or others may open it without its
-// journal.
+// open opens the file, unless it is one that the mode does not make, or others may open it without its journal.
 func (e *Engine) open(ctx context.Context, m mode) (*sql.DB, error) {
 	if e.closed.Load() {
 		return nil, cmp.Or(ctx.Err(), fs.ErrClosed)

@@ -107,8 +107,7 @@ func resetting(t *testing.T) string {
 	return "http://" + listener.Addr().String()
 }
 
-// TestReplicas: a call goes to the next replica where that may help, and an answer that does not
-// fit is refused.
+// TestReplicas: a call goes to the next replica where that may help, and an answer that does not fit is refused.
 func TestReplicas(t *testing.T) {
 	sound, away := serve(t, &replica{}), "http://127.0.0.1:1"
 	full := sent(&lease.WaitError{Err: lease.ErrFull, Until: time.Now().Add(time.Minute)})
@@ -217,8 +216,7 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-// TestLimits: a service whose limits make no sense has no leases, and one without a check value is
-// for any secret.
+// TestLimits: a service whose limits make no sense has no leases, and one without a check value is for any secret.
 func TestLimits(t *testing.T) {
 	for _, tt := range []struct {
 		limits *api.GetLimitsResponse
@@ -236,8 +234,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestWaiting: replicas that do not answer share the time that a call has, or have ten seconds
-// each.
+// TestWaiting: replicas that do not answer share the time that a call has, or have ten seconds each.
 func TestWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()

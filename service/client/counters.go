@@ -37,8 +37,7 @@ type counters struct {
 	replicas[counterClient]
 }
 
-// CreateCounter always returns an error: the service itself creates the counters that its
-// configuration names.
+// CreateCounter always returns an error: the service itself creates the counters that its configuration names.
 func (c *counters) CreateCounter(context.Context, lease.Counter) error {
 	return fmt.Errorf("client: create counter: "+
 		"the configuration of the service says which counters there are, "+

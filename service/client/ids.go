@@ -96,9 +96,8 @@ func (s *IDs[I]) Fill(ctx context.Context, dst []I) (n int, err error) {
 	}
 }
 
-// take moves IDs that are ready to dst. If few are left, or too few for dst, it makes a call for
-// more, or joins the call that is under way: minted then says when that call has ended. Otherwise
-// minted is nil.
+// take moves IDs that are ready to dst. If few are left, or too few for dst, it makes a call for more, or joins the
+// call that is under way: minted then says when that call has ended. Otherwise minted is nil.
 func (s *IDs[I]) take(dst []I) (n int, minted <-chan singleflight.Result) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -181,8 +180,7 @@ type Fields struct {
 	Plausible bool // Time is at most a minute ahead of the service's clock
 }
 
-// Inspect has the service open an ID. Invalid IDs may open as well, since IDs are not
-// authenticated.
+// Inspect has the service open an ID. Invalid IDs may open as well, since IDs are not authenticated.
 func (s *IDs[I]) Inspect(ctx context.Context, id I) (Fields, error) {
 	answer, err := call(ctx, &s.replicas, "inspect", idClient.Inspect, &api.InspectRequest{
 		Space: s.space,

@@ -215,8 +215,7 @@ func TestMintFails(t *testing.T) {
 	})
 }
 
-// TestMintKinds: each kind of IDs is read as what it is; IDs of another kind, and too few of them,
-// are refused.
+// TestMintKinds: each kind of IDs is read as what it is; IDs of another kind, and too few of them, are refused.
 func TestMintKinds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		require.Gives(t, ulid.ID{15: 1}, "a ULID")(minting[ulid.ID](t, &mint{kind: "ulid"}).Mint(t.Context()))

@@ -18,8 +18,7 @@ import (
 	"github.com/randflake/randflake/service/client/api/randflake/v1/randflakev1connect"
 )
 
-// Leases are the leases of one space of a service, as a lease.Source. They are safe for concurrent
-// use.
+// Leases are the leases of one space of a service, as a lease.Source. They are safe for concurrent use.
 type Leases struct {
 	space string
 	replicas[leaseClient]
@@ -68,8 +67,7 @@ func (l *Leases) String() string {
 	return fmt.Sprintf("space %q of %s", l.space, strings.Join(l.addresses, ", "))
 }
 
-// CheckSecret returns lease.ErrWrongSecret if the space is for another secret than the one that has this
-// check value.
+// CheckSecret returns lease.ErrWrongSecret if the space is for another secret than the one that has this check value.
 func (l *Leases) CheckSecret(check [8]byte) error {
 	own := hex.EncodeToString(check[:])
 	if l.check == "" || l.check == own {
@@ -79,8 +77,7 @@ func (l *Leases) CheckSecret(check [8]byte) error {
 		"is it the secret of another environment?", lease.ErrWrongSecret, l, l.check, own)
 }
 
-// Take implements lease.Source. If an answer is lost, so are its nodes for these windows. So a call
-// may be repeated.
+// Take implements lease.Source. If an answer is lost, so are its nodes for these windows. So a call may be repeated.
 func (l *Leases) Take(ctx context.Context, first, last int64, nodes uint32) ([]randflake.Lease, error) {
 	if nodes == 0 || first < 0 || last < first {
 		return nil, fmt.Errorf("%w: lease of %d nodes for windows %d to %d: "+

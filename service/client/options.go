@@ -25,8 +25,7 @@ type settings struct {
 	batch     int              // IDs that a call asks for
 }
 
-// WithHTTPClient makes calls use c instead of http.DefaultClient, for instance for a client
-// certificate.
+// WithHTTPClient makes calls use c instead of http.DefaultClient, for instance for a client certificate.
 func WithHTTPClient(c *http.Client) Option {
 	return checked(c != nil, "WithHTTPClient: nil: leave it out", func(s *settings) { s.http = c })
 }
@@ -42,8 +41,7 @@ func WithTokenFrom(from func(ctx context.Context) (string, error)) Option {
 	return checked(from != nil, "WithTokenFrom: nil: leave it out", func(s *settings) { s.token = from })
 }
 
-// WithPlaintext allows a token to be sent by http to another machine, where a mesh or a proxy
-// encrypts connections.
+// WithPlaintext allows a token to be sent by http to another machine, where a mesh or a proxy encrypts connections.
 func WithPlaintext() Option {
 	return checked(true, "", func(s *settings) { s.plaintext = true }) // it has no argument
 }
@@ -84,8 +82,7 @@ func (s *settings) apply(options []Option) error {
 	return nil
 }
 
-// authorize adds the bearer token to each call. It also explains how a service with TLS answers a call
-// without.
+// authorize adds the bearer token to each call. It also explains how a service with TLS answers a call without.
 func (s *settings) authorize(next connect.UnaryFunc) connect.UnaryFunc {
 	return func(ctx context.Context, request connect.AnyRequest) (connect.AnyResponse, error) {
 		if s.token != nil {

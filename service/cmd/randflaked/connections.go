@@ -82,8 +82,7 @@ func (c *connections) changed(conn net.Conn, state http.ConnState) {
 	c.count(len(c.open))
 }
 
-// closeIdlest closes the connection that has been idle longest. There is one: a new one counts as
-// idle.
+// closeIdlest closes the connection that has been idle longest. There is one: a new one counts as idle.
 func (c *connections) closeIdlest() {
 	var idlest net.Conn
 	for conn, since := range c.open {

@@ -149,9 +149,8 @@ func (d *daemon) apply(next *config.Config) error {
 	return nil
 }
 
-// shutdown waits for calls to end, gives everything back, and returns within ten seconds. After
-// SIGTERM, which orchestrators send, the service first goes on for d.limits.leave, and reports that
-// it is not ready.
+// shutdown waits for calls to end, gives everything back, and returns within ten seconds. After SIGTERM, which
+// orchestrators send, the service first goes on for d.limits.leave, and reports that it is not ready.
 func (d *daemon) shutdown(signal os.Signal) error {
 	d.tell(systemd.SdNotifyStopping)
 	d.server.Drain()

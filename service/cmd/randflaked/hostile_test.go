@@ -71,8 +71,7 @@ const (
 	mintOne  = `{"space":"demo"}`
 )
 
-// wantIDs waits until a client gets IDs. On a slow machine a call may be given up as one of a slow
-// client.
+// wantIDs waits until a client gets IDs. On a slow machine a call may be given up as one of a slow client.
 func wantIDs(t *testing.T, p *process, client *http.Client) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
@@ -97,8 +96,7 @@ func dial(t *testing.T, address string) net.Conn {
 	return conn
 }
 
-// TestSlow: clients that send slowly, or part of what they promise, are given up, and others served
-// meanwhile.
+// TestSlow: clients that send slowly, or part of what they promise, are given up, and others served meanwhile.
 func TestSlow(t *testing.T) {
 	p, client := newDemo(t, 100)
 	calls := p.listener.Addr().String()

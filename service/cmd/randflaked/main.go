@@ -164,8 +164,7 @@ func version(args []string, out, stderr io.Writer) error {
 	return err
 }
 
-// token makes a token of 256 random bits. The configuration gets the hash; the principal gets the
-// token.
+// token makes a token of 256 random bits. The configuration gets the hash; the principal gets the token.
 func token(args []string, out, stderr io.Writer) error {
 	if err := parse(flags("token", stderr), args, 0); err != nil {
 		return err

@@ -193,8 +193,7 @@ func TestTokenIsLost(t *testing.T) {
 	must(t, run([]string{"version"}, closed, io.Discard)) // its status alone may be of use
 }
 
-// TestMutualTLS: over TLS a certificate gets IDs, and so does a token; and no secret is written
-// anywhere.
+// TestMutualTLS: over TLS a certificate gets IDs, and so does a token; and no secret is written anywhere.
 func TestMutualTLS(t *testing.T) {
 	a := newAuthority(t)
 	a.sign("server")

@@ -85,8 +85,7 @@ func parseServe(
 // tuneMemory sets when the process collects garbage, unless the variables of Go's runtime do.
 func tuneMemory() error {
 	if os.Getenv("GOGC") == "" {
-		// So little memory is in use that by default, collections would take a quarter of the
-		// processor's time.
+		// So little memory is in use that by default, collections would take a quarter of the processor's time.
 		debug.SetGCPercent(350)
 	}
 	text := os.Getenv("RANDFLAKED_MEMORY")
@@ -134,8 +133,7 @@ func redacted(_ []string, a slog.Attr) slog.Attr {
 	return a
 }
 
-// demo returns the configuration of --dev. It makes the directory at its first use, with a new
-// secret.
+// demo returns the configuration of --dev. It makes the directory at its first use, with a new secret.
 func demo(dir, listen string) (*config.Config, error) {
 	if dir == "" {
 		state, err := local.Dir("randflaked")

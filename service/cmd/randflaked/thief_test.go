@@ -30,8 +30,7 @@ type given struct {
 	seen map[string]bool // numbers by counter and period
 }
 
-// call calls a procedure, and notes the numbers of its answer. It returns the code of an error, or
-// "".
+// call calls a procedure, and notes the numbers of its answer. It returns the code of an error, or "".
 func (g *given) call(who, procedure, body string) (first int64, code string) {
 	g.Helper()
 	r, err := http.NewRequest(http.MethodPost, g.url+"/randflake.v1."+procedure, strings.NewReader(body))
@@ -71,8 +70,7 @@ func (g *given) call(who, procedure, body string) (first int64, code string) {
 	return first, answer.Code
 }
 
-// newPostgres makes a space of IDs in a PostgreSQL, and returns its URL and the name of a file with
-// its secret.
+// newPostgres makes a space of IDs in a PostgreSQL, and returns its URL and the name of a file with its secret.
 func newPostgres(t *testing.T) (store, secretFile string) {
 	t.Helper()
 	if _, err := exec.LookPath("pg_config"); err != nil {

@@ -124,8 +124,7 @@ func TestTighter(t *testing.T) {
 	}
 }
 
-// TestRules: a call is allowed by the first rule with its principal, space and verb, under the
-// limits of that rule.
+// TestRules: a call is allowed by the first rule with its principal, space and verb, under the limits of that rule.
 func TestRules(t *testing.T) {
 	c := *two
 	c.Rules = []config.Rule{

@@ -104,8 +104,7 @@ func (i *issuer) lookUpAndRefresh(name string) (found []jose.JSONWebKey, fetched
 	return found, fetched
 }
 
-// await waits for the end of a fetch. It returns false if ctx ends first, or if too many callers
-// wait already.
+// await waits for the end of a fetch. It returns false if ctx ends first, or if too many callers wait already.
 func (i *issuer) await(ctx context.Context, fetched <-chan singleflight.Result) bool {
 	defer i.cache.waiting.Add(-1)
 	if i.cache.waiting.Add(1) > maxWaiting {

@@ -289,8 +289,7 @@ func TestSignedTokens(t *testing.T) {
 	})
 }
 
-// TestKeysForSome: an issuer may want a token of the service's own, and have a certificate of its
-// own authority.
+// TestKeysForSome: an issuer may want a token of the service's own, and have a certificate of its own authority.
 func TestKeysForSome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSigner(t, keysURL)
@@ -483,8 +482,7 @@ func TestKeysNeverHad(t *testing.T) {
 	})
 }
 
-// TestUnusableKeys: an answer that has no keys replaces none, and the log says what is wrong with
-// it.
+// TestUnusableKeys: an answer that has no keys replaces none, and the log says what is wrong with it.
 func TestUnusableKeys(t *testing.T) {
 	signing(t, func(t *testing.T, s *signer) {
 		keys := s.text(s.served)

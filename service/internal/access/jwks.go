@@ -15,8 +15,7 @@ import (
 
 const maxKeys = 1 << 20 // bytes that are read from a URL
 
-// load reads the keys for signatures. It leaves out keys that it can't read: they may be of a kind
-// of the future.
+// load reads the keys for signatures. It leaves out keys that it can't read: they may be of a kind of the future.
 func (i *issuer) load(ctx context.Context) (set jose.JSONWebKeySet, err error) {
 	from := i.config.JWKS
 	if from == "" {
@@ -41,8 +40,7 @@ func (i *issuer) load(ctx context.Context) (set jose.JSONWebKeySet, err error) {
 	return set, nil
 }
 
-// discover asks the issuer for the URL of its keys. The answer must name the same issuer, and an
-// https URL.
+// discover asks the issuer for the URL of its keys. The answer must name the same issuer, and an https URL.
 func (i *issuer) discover(ctx context.Context) (url string, err error) {
 	var found struct {
 		Issuer string

@@ -13,8 +13,7 @@ import (
 	"github.com/randflake/randflake/service/internal/config"
 )
 
-// algorithms are signatures by public keys only: with a shared key, whoever checks a token could
-// also make one.
+// algorithms are signatures by public keys only: with a shared key, whoever checks a token could also make one.
 var algorithms = []jose.SignatureAlgorithm{
 	jose.RS256, jose.RS384, jose.RS512, jose.PS256,
 	jose.ES256, jose.ES384, jose.ES512, jose.EdDSA,

@@ -126,11 +126,10 @@ func (k *checker) store(path string, s Space) {
 		return
 	}
 	at, name, err := url.Parse(location)
-	if err != nil {
-		k.wrong(path+".store", "%v", err)
-		return
+	k.must(err == nil, path+".store", "%v", err)
+	if err == nil {
+		k.define(path+".store", "store", at.URL+filepath.Clean(at.Dir)+" "+cmp.Or(name, "default"))
 	}
-	k.define(path+".store", "store", at.URL+filepath.Clean(at.Dir)+" "+cmp.Or(name, "default"))
 }
 
 func (k *checker) secret(path string, s Space) {

@@ -23,8 +23,7 @@ import (
 	"github.com/randflake/randflake/snowflake"
 )
 
-// A Config is what a file of YAML says. lab/promises takes defaults from the comments on fields: what follows "default"
-// or "without it,".
+// A Config is what a file of YAML says. lab/promises reads defaults out of the comments on fields.
 type Config struct {
 	Listen    string `yaml:"listen"`    // address and port; default localhost:8080
 	Probes    string `yaml:"probes"`    // address and port for /healthz and /readyz alone

@@ -24,10 +24,9 @@ type caller struct {
 	request   string // ID of the request
 }
 
-// An auditLog has a line of JSON for each lease, for each ID that was opened, for each counter that
-// was set or began a period, and for denials up to a quota; for calls that make IDs if the
-// configuration asks. No line has a secret, token or key. IDs and numbers of counters are strings, as JavaScript and jq
-// would round them.
+// An auditLog has a line of JSON for each lease, for each ID that was opened, for each counter that was set or began
+// a period, and for denials up to a quota; for calls that make IDs if the configuration asks. No line has a secret,
+// token or key. IDs and numbers of counters are strings, as JavaScript and jq would round them.
 type auditLog struct {
 	json  *slog.Logger // calls Write for one line after the other
 	write func(line []byte) (int, error)

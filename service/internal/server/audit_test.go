@@ -54,8 +54,7 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// TestReplacedFile: a line is written to the file that has replaced another one meanwhile, and not
-// twice to one.
+// TestReplacedFile: a line is written to the file that has replaced another one meanwhile, and not twice to one.
 func TestReplacedFile(t *testing.T) {
 	type result struct {
 		n   int
@@ -131,8 +130,7 @@ func TestHungReader(t *testing.T) {
 	require.Equal(t, log.lost.Load(), lost+1, "lines lost once nobody reads any more")
 }
 
-// TestLines: a line has who did what where, and no value of more than 200 bytes, nor half a
-// character.
+// TestLines: a line has who did what where, and no value of more than 200 bytes, nor half a character.
 func TestLines(t *testing.T) {
 	var written bytes.Buffer
 	log := newAuditLog(written.Write, slog.New(slog.DiscardHandler))

@@ -77,9 +77,8 @@ func coded(code connect.Code, format string, args ...any) error {
 	return connect.NewError(code, fmt.Errorf(format, args...))
 }
 
-// deny writes a line on a call that is denied, and returns the error to send. Anybody can cause as
-// many denials as they like, so the lines of each principal have a limit, and those of all
-// strangers together have one.
+// deny writes a line on a call that is denied, and returns the error to send. Anybody can cause as many denials as
+// they like, so the lines of each principal have a limit, and those of all strangers together have one.
 func (s *Server) deny(c *call, code connect.Code, why error) error {
 	if s.rates.allow(c.principal, denials) {
 		s.audit.add("deny", c.caller, "procedure", c.procedure, "why", access.Why(why))
@@ -87,10 +86,9 @@ func (s *Server) deny(c *call, code connect.Code, why error) error {
 	return connect.NewError(code, why)
 }
 
-// authorizePage finds the spaces that a caller may observe. It refuses a page if there is none. It
-// refuses the metrics if there is one that the caller may not observe, as they describe the process
-// too. The quota is the tightest of the rules that allow these spaces. The spaces' own quotas are
-// for calls of procedures alone.
+// authorizePage finds the spaces that a caller may observe. It refuses a page if there is none. It refuses the
+// metrics if there is one that the caller may not observe, as they describe the process too. The quota is the
+// tightest of the rules that allow these spaces. The spaces' own quotas are for calls of procedures alone.
 func (s *Server) authorizePage(_ *http.Request, c *call) error {
 	var denied error
 	for _, configured := range c.setup.config.Spaces {

@@ -217,9 +217,8 @@ func TestPlaces(t *testing.T) {
 		"more requests wait to be refused than may: %d, Connection %q", a.status, a.header.Get("Connection"))
 }
 
-// TestTurns: while calls of a principal have all of its turns at a store, more of them wait, and fail
-// when their time is over. Others' calls go on, and so do the principal's own in other spaces and from
-// memory.
+// TestTurns: while calls of a principal have all of its turns at a store, more of them wait, and fail when their time
+// is over. Others' calls go on, and so do the principal's own in other spaces and from memory.
 func TestTurns(t *testing.T) {
 	yaml := spaces +
 		"principals: [{name: busy, tokenHashes: [" + hashOf("busy") + "]}, {name: web, tokenHashes: [" + hashOf("web") + "]}]\n" +

@@ -53,8 +53,7 @@ func TestMint(t *testing.T) {
 	require.Omits(t, w.written.String(), `"msg":"mint"`, "a line tells of new IDs, and audit.mint is not set")
 }
 
-// TestInspect: an ID says when it was made, by whom, and as which one of that moment, as text and
-// as a number.
+// TestInspect: an ID says when it was made, by whom, and as which one of that moment, as text and as a number.
 func TestInspect(t *testing.T) {
 	w := newTestbed(t, spaces+"- {name: wide, kind: snowflake, store: wide, "+
 		"layout: 'wide: time 29, worker 33, sequence 1; 1s since 2025-01-01T00:00:00Z'}\n")
@@ -372,8 +371,7 @@ var watchers = "principals:\n" +
 	"- {principals: [one], spaces: [none], verbs: [observe]}\n" +
 	"- {principals: [web], spaces: ['*'], verbs: [mint, count]}\n"
 
-// TestConnections: a connection takes no more calls when the service shuts down, as far as no call
-// is cut.
+// TestConnections: a connection takes no more calls when the service shuts down, as far as no call is cut.
 func TestConnections(t *testing.T) {
 	w := newTestbed(t, spaces)
 	for _, tt := range []struct {

@@ -50,7 +50,6 @@ func (s idService) Mint(ctx context.Context, r *api.MintRequest) (*api.MintRespo
 	return answer, nil
 }
 
-// auditMint adds a line about the IDs of a call to the audit log.
 func (s idService) auditMint(who caller, made *api.MintResponse) {
 	ids := made.Ids
 	for _, number := range made.Numbers {
@@ -147,8 +146,7 @@ func readID[ID ~int64 | ~uint64](m *api.InspectRequest, parse func(string) (ID, 
 	return parse(m.GetText())
 }
 
-// worker returns the static parts of an ID as one number, the first part highest, as leases number
-// workers.
+// worker returns the static parts of an ID as one number, the first part highest, as leases number workers.
 func worker(layout *snowflake.Layout, f snowflake.Fields) (n uint64) {
 	for _, p := range layout.Parts() {
 		if value, ok := f.Static[p.Name]; ok {

@@ -16,9 +16,8 @@ import (
 	"github.com/randflake/randflake/service/internal/space"
 )
 
-// measures are what a service counts. Labels are names of procedures and of the configuration, and
-// codes: no caller can make up a new series, and no label says who calls. They are safe for
-// concurrent use.
+// measures are what a service counts. Labels are names of procedures and of the configuration, and codes: no caller
+// can make up a new series, and no label says who calls. They are safe for concurrent use.
 type measures struct {
 	registry    *prometheus.Registry
 	calls       *prometheus.CounterVec
@@ -93,8 +92,7 @@ func (m *measures) count(procedure, space string, took time.Duration, err error)
 	m.seconds.WithLabelValues(procedure, space).Observe(took.Seconds())
 }
 
-// gauges returns the state of the spaces, as this process knows it: a scrape reads nothing from a
-// store.
+// gauges returns the state of the spaces, as this process knows it: a scrape reads nothing from a store.
 func (s *Server) gauges() []metrics.Metric {
 	all := []metrics.Metric{metrics.Counter("randflaked_audit_lines_lost_total",
 		"Lines of the audit log that could not be written.", s.audit.lost.Load())}

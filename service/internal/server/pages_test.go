@@ -228,8 +228,7 @@ func TestVersion(t *testing.T) {
 	require.Equal(t, Version(), version, "Version")
 }
 
-// TestHealth: gRPC's health checks and descriptions are there, and a service that shuts down takes
-// no more calls.
+// TestHealth: gRPC's health checks and descriptions are there, and a service that shuts down takes no more calls.
 func TestHealth(t *testing.T) {
 	w := newTestbed(t, spaces)
 	for _, status := range []string{"SERVING_STATUS_SERVING", "SERVING_STATUS_NOT_SERVING"} {

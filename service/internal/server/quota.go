@@ -25,8 +25,7 @@ func (s *Server) overLimit(c *call, what string, asked, most uint64) error {
 	return s.deny(c, connect.CodePermissionDenied, err)
 }
 
-// A quota is how often a principal may do something: perSecond times a second on average, and burst
-// times at once.
+// A quota is how often a principal may do something: perSecond times a second on average, and burst times at once.
 type quota struct {
 	of        counted
 	space     string // of calls, or othersTogether

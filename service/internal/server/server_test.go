@@ -75,8 +75,7 @@ spaces:
 // firstOfPart is the first node of the space none, which has the upper half of the nodes.
 const firstOfPart = 1 << 16
 
-// newTestbed starts a server by what is in YAML, in which SECRET is the name of a file, and waits
-// for its spaces.
+// newTestbed starts a server by what is in YAML, in which SECRET is the name of a file, and waits for its spaces.
 func newTestbed(t testing.TB, yaml string) *testbed {
 	t.Helper()
 	w := &testbed{TB: t, written: new(buffer), secret: randflake.NewSecret(), data: map[string]*leasetest.Memory{}}

@@ -40,9 +40,8 @@ func (t *turns) of(turn storeTurn) *semaphore.Weighted {
 	return t.all[turn]
 }
 
-// inTurn waits for a turn at a store, and then calls do with a context that ends after timeout. A
-// caller who hangs up does not cancel do: many stores would end the connection, and others would wait
-// for a new one.
+// inTurn waits for a turn at a store, and then calls do with a context that ends after timeout. A caller who hangs up
+// does not cancel do: many stores would end the connection, and others would wait for a new one.
 func (t *turns) inTurn(
 	ctx context.Context, turn storeTurn, timeout time.Duration, do func(context.Context) error,
 ) error {

@@ -46,8 +46,7 @@ func TestReserve(t *testing.T) {
 	})
 }
 
-// TestMay: calls are counted by who makes them, where, and under which limit, and come back with
-// time.
+// TestMay: calls are counted by who makes them, where, and under which limit, and come back with time.
 func TestMay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r rates

@@ -23,9 +23,8 @@ import (
 // pattern. The one whose last use is longest ago is forgotten, with the numbers in its run.
 const maxHandles = 4096
 
-// Counters are the counters of a space, as the configuration has them. Take takes numbers from the
-// store. Handle returns a handle, which hands out numbers from memory. Counters are safe for
-// concurrent use.
+// Counters are the counters of a space, as the configuration has them. Take takes numbers from the store. Handle
+// returns a handle, which hands out numbers from memory. Counters are safe for concurrent use.
 type Counters struct {
 	space   *Space // which has the store; without one, or before it is open, there are no numbers
 	config  config.Space

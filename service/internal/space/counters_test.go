@@ -123,8 +123,7 @@ func TestTakesInTurn(t *testing.T) {
 	})
 }
 
-// TestHangsInLine: if the store does not answer the first call in line, all calls say so, as each does
-// alone.
+// TestHangsInLine: if the store does not answer the first call in line, all calls say so, as each does alone.
 func TestHangsInLine(t *testing.T) {
 	counting(t, []config.Counter{{Name: "orders"}}, func(t *testing.T, f *fake, all *Counters) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -343,8 +342,7 @@ func TestOpening(t *testing.T) {
 	})
 }
 
-// TestManyCounters: callers that make up names of a pattern fill no memory, and a counter that was
-// forgotten goes on.
+// TestManyCounters: callers that make up names of a pattern fill no memory, and a counter that was forgotten goes on.
 func TestManyCounters(t *testing.T) {
 	counting(t, []config.Counter{{Name: "*"}}, func(t *testing.T, _ *fake, all *Counters) {
 		use := func(name string) (next, taken int64) {

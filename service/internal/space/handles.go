@@ -47,7 +47,6 @@ func (c *Counters) CachedHandle(name string) (*Handle, error) {
 	return c.cached(t), nil
 }
 
-// cached returns the handle on a target, or nil.
 func (c *Counters) cached(t target) *Handle {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -75,8 +75,7 @@ func explain(err error, keeper Keeper) error {
 		"there are IDs again some seconds after the store is back", err)
 }
 
-// taking is the store from which the service takes leases for itself. It tells Options.Taken of
-// each.
+// taking is the store from which the service takes leases for itself. It tells Options.Taken of each.
 type taking struct {
 	*lease.Space
 	space *Space

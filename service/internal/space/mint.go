@@ -12,8 +12,7 @@ import (
 	"github.com/randflake/randflake/ulid"
 )
 
-// A Minter makes IDs. If it can't make n, it returns those that it made, and an error. It is safe for
-// concurrent use.
+// A Minter makes IDs. If it can't make n, it returns those that it made, and an error. It is safe for concurrent use.
 type Minter interface {
 	Texts(ctx context.Context, n int) ([]string, error)
 	Numbers(ctx context.Context, n int) ([]int64, error) // or ErrNoNumber
@@ -29,8 +28,7 @@ const (
 	ulidText      = 26
 )
 
-// setMinter sets what makes the IDs of the space, if the service makes any, and takes the first
-// lease for it.
+// setMinter sets what makes the IDs of the space, if the service makes any, and takes the first lease for it.
 func (s *Space) setMinter(ctx context.Context, state *State) error {
 	layout, err := s.OpenLayout()
 	if err != nil {

@@ -16,9 +16,8 @@ import (
 	"github.com/randflake/randflake/ulid"
 )
 
-// TestMinters: each ID is made once, as text or as an integer that opens alike, and under leases of
-// as many nodes as the space has. The service makes no IDs of a space whose secret it does not
-// have.
+// TestMinters: each ID is made once, as text or as an integer that opens alike, and under leases of as many nodes as
+// the space has. The service makes no IDs of a space whose secret it does not have.
 func TestMinters(t *testing.T) {
 	secret := randflake.NewSecret()
 	file := secretFile(t, secret)

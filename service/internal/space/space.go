@@ -1,6 +1,5 @@
-// Package space keeps the spaces of a service open. A [Space] opens its store in the background.
-// Its [State] then has what calls use: the store, and a [Minter] if the service makes the IDs.
-// [Counters] have a handle on each counter.
+// Package space keeps the spaces of a service open. A [Space] opens its store in the background. Its [State] then has
+// what calls use: the store, and a [Minter] if the service makes the IDs. [Counters] have a handle on each counter.
 package space
 
 import (
@@ -74,8 +73,7 @@ type Opener func(ctx context.Context, location string, c lease.Config) (*lease.S
 type Options struct {
 	Open Opener
 
-	// Taken is told of the leases that the service takes for itself. It may be nil if only Try is
-	// called.
+	// Taken is told of the leases that the service takes for itself. It may be nil if only Try is called.
 	Taken func(space string, l randflake.Lease)
 
 	Logger *slog.Logger
@@ -92,6 +90,7 @@ func New(c config.Space, o Options) (*Space, error) {
 		Space:    c,
 		location: location,
 		options:  o,
+		cancel:   func() {}, // until Open
 		made:     time.Now(),
 	}
 	if c.SecretFile != "" {
@@ -105,8 +104,7 @@ func New(c config.Space, o Options) (*Space, error) {
 	return s, nil
 }
 
-// Same reports whether two spaces have the same configuration, with the same content of the files
-// that it names.
+// Same reports whether two spaces have the same configuration, with the same content of the files that it names.
 func (s *Space) Same(other *Space) bool {
 	return reflect.DeepEqual(s.Space, other.Space) && s.secret == other.secret && s.location == other.location
 }
@@ -182,8 +180,7 @@ func (s *Space) Try(ctx context.Context) error {
 	return nil
 }
 
-// connect opens the store, if the space has one, and compares its secret with that of the
-// configuration.
+// connect opens the store, if the space has one, and compares its secret with that of the configuration.
 func (s *Space) connect(ctx context.Context) (*State, error) {
 	if s.location == "" {
 		return &State{}, nil
@@ -265,9 +262,7 @@ func (s *Space) IsOpening() bool { return !s.IsOpen() && time.Since(s.made) <= o
 
 // Close ends the service's own leases in the space, and closes the store.
 func (s *Space) Close() error {
-	if s.cancel != nil { // Open was called
-		s.cancel()
-	}
+	s.cancel()
 	s.opening.Wait()
 	state := s.state.Swap(&State{err: errors.New("it was closed")})
 	if state.err != nil {

@@ -230,8 +230,7 @@ func TestBegun(t *testing.T) {
 	})
 }
 
-// TestStopped: when its last lease has ended the space is not ready and says why, until the store
-// is back.
+// TestStopped: when its last lease has ended the space is not ready and says why, until the store is back.
 func TestStopped(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		f := newFake(t, snowflakes)
@@ -296,8 +295,7 @@ func TestPart(t *testing.T) {
 	})
 }
 
-// TestTry: a store that is not there, for another secret, or of another kind is told of, and
-// nothing is taken.
+// TestTry: a store that is not there, for another secret, or of another kind is told of, and nothing is taken.
 func TestTry(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		f := newFake(t, config.Space{Name: "demo", Kind: "randflake", Store: "checked"})

@@ -20,8 +20,7 @@ type queue struct {
 	checked bool
 }
 
-// Take takes numbers of a counter, and returns which counter, with its period. It makes the counter
-// if need be.
+// Take takes numbers of a counter, and returns which counter, with its period. It makes the counter if need be.
 func (c *Counters) Take(ctx context.Context, name string, n int64) (run lease.Run, taken lease.Counter, err error) {
 	if _, err := c.rule(name); err != nil {
 		return run, taken, err // before there is a queue for it

@@ -46,8 +46,7 @@ func tweetOf(at time.Time) string {
 	return fmt.Sprint(at.Sub(snowflake.Twitter().Epoch()).Milliseconds() << 22)
 }
 
-// tweetsOf are IDs of worker 0, each a millisecond later than the one before, of hours since the
-// begin.
+// tweetsOf are IDs of worker 0, each a millisecond later than the one before, of hours since the begin.
 func tweetsOf(hours ...int) (texts []string) {
 	for i, hour := range hours {
 		at := tableBegin.Add(time.Duration(hour)*time.Hour + time.Duration(i)*time.Millisecond)

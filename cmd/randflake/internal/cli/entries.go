@@ -63,8 +63,7 @@ func (n narrow) wide() (e entry) {
 	return e
 }
 
-// entries are those of a table, sorted by ID, then by line, once sort was called. Narrow ones come
-// first.
+// entries are those of a table, sorted by ID, then by line, once sort was called. Narrow ones come first.
 type entries struct {
 	narrow  list[narrow]
 	wide    list[entry]

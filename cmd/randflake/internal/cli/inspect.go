@@ -102,8 +102,7 @@ func (i *inspector) openCipher() error {
 	return nil
 }
 
-// answer appends the possible readings of an ID, each in a line. An implausible ID has an answer and
-// an error.
+// answer appends the possible readings of an ID, each in a line. An implausible ID has an answer and an error.
 func (i *inspector) answer(b []byte, text string) ([]byte, error) {
 	p := i.parse(text)
 	canBeAnything := p.form == formText && i.kind == kindAny && i.from == formAuto

@@ -191,8 +191,7 @@ func (l *late) Read(b []byte) (int, error) {
 	return l.r.Read(b)
 }
 
-// TestNewPipedIntoInspect: the first new makes the secret while inspect already waits for its
-// output.
+// TestNewPipedIntoInspect: the first new makes the secret while inspect already waits for its output.
 func TestNewPipedIntoInspect(t *testing.T) {
 	isolate(t)
 	var id string
@@ -543,8 +542,7 @@ func TestPublishedIDs(t *testing.T) {
 		{"017F22E2-79B0-7CC3-98C4-DC0C0C07398F", "2022-02-22T19:22:22.000Z"},
 		{"1541815603606036480,5", "invalid ID"},
 
-		// What has a version: the times are those of Python's uuid module, and of RFC 9562's
-		// appendix.
+		// What has a version: the times are those of Python's uuid module, and of RFC 9562's appendix.
 		{"C232AB00-9414-11EC-B3C8-9F6BDECED846",
 			"c232ab00-9414-11ec-b3c8-9f6bdeced846  uuid                    2022-02-22T19:22:22.000Z  version      1\n"},
 		{"6ba7b810-9dad-11d1-80b4-00c04fd430c8", "1998-02-04T22:13:53.151Z  version      1\n"},
@@ -571,8 +569,7 @@ func TestPublishedIDs(t *testing.T) {
 		{"--json user_01h2xcejqtf2nbrexx3vqjhp41",
 			`{"kind":"uuid","id":"0188bac7-4afa-78aa-bc3b-bd1eef28d881","prefix":"user","time":"2023-06-14T16:40:03.066Z","fields":{"version":7},"plausible":true}`},
 
-		// What people paste, of a TypeID, a UUID, a TSID, JSON and a mention. The numbers are
-		// Python's.
+		// What people paste, of a TypeID, a UUID, a TSID, JSON and a mention. The numbers are Python's.
 		{"prefix_01h455vb4pex5vsknk084sn02q",
 			"01890a5d-ac96-774b-bcce-b302099a8057  uuid                    2023-06-30T03:34:18.518Z  version      7\n"},
 		{"user_01h2xcejqtf2nbrexx3vqjhp41", "0188bac7-4afa-78aa-bc3b-bd1eef28d881  uuid                    2023-06-14T16:40:03.066Z"},

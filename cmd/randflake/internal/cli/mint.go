@@ -49,9 +49,8 @@ func newMinter[ID any](n int64, workers int, f format[ID], fill filler[ID]) *min
 	return m
 }
 
-// mint writes all IDs to the tool's standard output, and the progress to its standard error, if
-// only that is a terminal. If ctx ends, mint returns how many were written, and abandons a write
-// that still hangs after writerGrace.
+// mint writes all IDs to the tool's standard output, and the progress to its standard error, if only that is a
+// terminal. If ctx ends, mint returns how many were written, and abandons a write that still hangs after writerGrace.
 func (m *minter[ID]) mint(ctx context.Context, t *tool) error {
 	m.out = t.stdout
 	m.line = t.newProgress(t.stdout)

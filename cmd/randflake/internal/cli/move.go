@@ -110,9 +110,8 @@ func stepsAfterMove(info lease.Info, left string, old home) string {
 // usualOutage is the outage for which a program leases ahead: the default of lease.WithOutage.
 const usualOutage = 3 * time.Minute
 
-// leftBehind says until when programs have leases of the old space, which the move has retired now
-// or an earlier command before. It takes programs that have run for a window and a half, and that
-// don't choose another outage.
+// leftBehind says until when programs have leases of the old space, which the move has retired now or an earlier
+// command before. It takes programs that have run for a window and a half, and that don't choose another outage.
 func leftBehind(info lease.Info, retiredBefore bool, now time.Time) string {
 	if retiredBefore {
 		return "The old space was retired before, so that the leases of programs may have ended"

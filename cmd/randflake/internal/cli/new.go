@@ -60,8 +60,7 @@ type newRequest struct {
 	format string // a word of allFormats
 }
 
-// prepare returns the function that makes the IDs, or an error that names flags which can't be
-// combined.
+// prepare returns the function that makes the IDs, or an error that names flags which can't be combined.
 func (r *newRequest) prepare() (mint func(context.Context) error, err error) {
 	if err := r.settle(); err != nil {
 		return nil, err

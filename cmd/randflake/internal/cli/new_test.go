@@ -139,8 +139,7 @@ func TestNewULIDs(t *testing.T) {
 	require.That(t, len(out) == 3*16, "binary: %d bytes", len(out))
 }
 
-// TestProgress: on a terminal one line says how far a long run is, at most each quarter of a
-// second.
+// TestProgress: on a terminal one line says how far a long run is, at most each quarter of a second.
 func TestProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var screen bytes.Buffer
@@ -399,8 +398,7 @@ func snowflakesIn(text string) (ids []snowflake.ID, err error) {
 	return ids, nil
 }
 
-// checkSnowflakes returns an error unless the IDs ascend, which makes them distinct, and are of
-// now.
+// checkSnowflakes returns an error unless the IDs ascend, which makes them distinct, and are of now.
 func checkSnowflakes(layout *snowflake.Layout, ids []snowflake.ID) error {
 	for i, id := range ids {
 		if i > 0 && ids[i-1] >= id {

@@ -103,8 +103,7 @@ func (r *rows) endsInQuotes(line []byte, inQuotes bool) bool {
 	return inQuotes
 }
 
-// isTitle reports whether text is the title of a column. IDs without digits are longer than words,
-// and rare.
+// isTitle reports whether text is the title of a column. IDs without digits are longer than words, and rare.
 func isTitle(text string) bool {
 	word := text[len(prefixOf(text)):]
 	isID := len(word) >= 12 && (isText(word) || isGosuda(word))

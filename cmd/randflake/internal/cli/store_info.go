@@ -139,8 +139,7 @@ func (f *findings) addLimits() {
 	}
 }
 
-// addBeginning says whether nodes are leased at present, of which part, and how many of it are
-// left.
+// addBeginning says whether nodes are leased at present, of which part, and how many of it are left.
 func (f *findings) addBeginning() {
 	info := f.info
 	if info.UnnotedLoss != "" {

@@ -84,7 +84,7 @@ func (r *initRequest) run(cmd *cobra.Command) error {
 }
 
 // settle finds the store, refuses flags that can't be combined, and completes the configuration.
-func (r *initRequest) settle(cmd *cobra.Command) error {
+func (r *initRequest) settle(cmd *cobra.Command) (err error) {
 	r.home.noSecret = r.layoutNodes > 0 && r.home.secret.file == ""
 	if err := r.home.locate(); err != nil {
 		return err
@@ -92,7 +92,12 @@ func (r *initRequest) settle(cmd *cobra.Command) error {
 	if err := r.checkFlags(cmd); err != nil {
 		return err
 	}
-	return r.complete(cmd)
+	if !r.config.Part {
+		r.config.Limits.Nodes = r.layoutNodes
+	}
+	r.config.NoReserve = cmd.Flags().Changed("reserve") && r.config.Limits.Reserve == 0
+	r.config.Trust, err = parseTrust(cmd, r.trust, r.home.at)
+	return cmp.Or(err, asUsage(cmd, r.config.CheckLimits()))
 }
 
 // checkFlags refuses flags that can't be combined.
@@ -109,16 +114,6 @@ func (r *initRequest) checkFlags(cmd *cobra.Command) error {
 		return wrong(cmd, "--part: want nodes of 0 to %d, as --nodes says", r.layoutNodes-1)
 	}
 	return nil
-}
-
-// complete sets what the flags say of the configuration together.
-func (r *initRequest) complete(cmd *cobra.Command) (err error) {
-	if !r.config.Part {
-		r.config.Limits.Nodes = r.layoutNodes
-	}
-	r.config.NoReserve = cmd.Flags().Changed("reserve") && r.config.Limits.Reserve == 0
-	r.config.Trust, err = parseTrust(cmd, r.trust, r.home.at)
-	return cmp.Or(err, asUsage(cmd, r.config.CheckLimits()))
 }
 
 // refuseZeros refuses flags that were set to 0: in a configuration that would mean the default.
@@ -138,19 +133,15 @@ func (r *initRequest) makeSpace(ctx context.Context) error {
 	if err := makeDir(r.home.at); err != nil {
 		return err
 	}
-	made, err := r.ensureSecret()
-	if err != nil {
+	if err := r.ensureSecret(); err != nil {
 		return err
 	}
 	if err := r.readCheck(); err != nil {
 		return err
 	}
 	space, err := url.Create(ctx, r.home.storeName(), r.config)
-	if err != nil && made {
-		err = fmt.Errorf("%w: the new secret is in %s", err, r.home.secret.file)
-	}
 	if errors.Is(err, lease.ErrExists) && r.ifMissing { // another process was faster
-		return errors.Join(r.printSecret(made), r.useExisting(ctx))
+		return r.useExisting(ctx)
 	}
 	if err != nil {
 		return err
@@ -160,32 +151,25 @@ func (r *initRequest) makeSpace(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := r.printSecret(made); err != nil {
-		return err
-	}
 	return r.print("made %s: %s\n%s", space, beginningOfNew(info), costOfLoss(info.Limits))
 }
 
 // ensureSecret makes the secret if it is missing, and the user says that no IDs were made before.
-func (r *initRequest) ensureSecret() (made bool, err error) {
+func (r *initRequest) ensureSecret() error {
 	file := r.home.secret.file
-	_, err = os.Stat(file)
+	_, err := os.Stat(file)
 	isMissing := file != "" && errors.Is(err, fs.ErrNotExist)
 	if !isMissing || !r.config.NeverUsed {
-		return false, nil
-	}
-	err = local.WriteSecret(file, randflake.NewSecret())
-	if errors.Is(err, fs.ErrExist) {
-		return false, nil // another process was faster
-	}
-	return err == nil, err
-}
-
-func (r *initRequest) printSecret(made bool) error {
-	if !made {
 		return nil
 	}
-	return r.print("made a new secret in %s\n", r.home.secret.file)
+	err = local.WriteSecret(file, randflake.NewSecret())
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return nil // another process was faster
+	case err != nil:
+		return err
+	}
+	return r.print("made a new secret in %s\n", file)
 }
 
 // readCheck puts the check value of the secret into the configuration. Without a secret the space is for any.

@@ -31,8 +31,7 @@ type failing struct{ err error }
 
 func (w failing) Write([]byte) (int, error) { return 0, w.err }
 
-// TestStores has what people do with spaces, secrets and counters, each step after the other in an
-// empty directory.
+// TestStores has what people do with spaces, secrets and counters, each step after the other in an empty directory.
 func TestStores(t *testing.T) {
 	isolate(t)
 	t.Chdir(t.TempDir())
@@ -298,8 +297,7 @@ func TestInfoOfDamagedSpace(t *testing.T) {
 	wantFailure(t, call(t, "", "store", "info", dir), exitFailed, "data is corrupt")
 }
 
-// TestInfoOfCrowdedSpace: where more than nine tenths of the nodes are leased, few programs can
-// start.
+// TestInfoOfCrowdedSpace: where more than nine tenths of the nodes are leased, few programs can start.
 func TestInfoOfCrowdedSpace(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "small")
 	succeed(t, "", "store", "init", "--never-used", "--nodes", "10", "--window", "24h", dir)
@@ -400,8 +398,7 @@ func TestLossNotNoted(t *testing.T) {
 	require.Contains(t, r.out, "leased: 0\nok     leases that the store has forgotten may also be in use\n", "store info")
 }
 
-// TestInitAtOnce: of many that make the same space and the same secret, if they are missing, none
-// fails.
+// TestInitAtOnce: of many that make the same space and the same secret, if they are missing, none fails.
 func TestInitAtOnce(t *testing.T) {
 	isolate(t)
 	t.Chdir(t.TempDir())

@@ -186,8 +186,7 @@ func TestTexts(t *testing.T) {
 	}
 }
 
-// TestSecretInTheEnvironment: a secret in a variable is taken out of it, and excludes a file in
-// another one.
+// TestSecretInTheEnvironment: a secret in a variable is taken out of it, and excludes a file in another one.
 func TestSecretInTheEnvironment(t *testing.T) {
 	isolate(t)
 	secret := randflake.NewSecret()
