@@ -52,7 +52,7 @@ func boundsOf(l Lease) bounds {
 	}
 }
 
-// nodes returns how many nodes the lease covers.
+// nodes returns how many nodes the lease has.
 func (b *bounds) nodes() uint64 { return uint64(b.lastNode-b.firstNode) + 1 }
 
 func newCursor(b bounds) *cursor {

@@ -12,8 +12,8 @@ var (
 	// second brings new ones; more nodes in the lease bring more for each second.
 	ErrExhausted = errors.New("randflake: no ID left in this second: wait for the next one or lease more nodes")
 
-	// ErrLeaseNotStarted says that the clock is before the lease's first second: no lease covers
-	// the time until then, as for a minute after a loss of data, or the clock is behind.
+	// ErrLeaseNotStarted says that the clock is before the lease's first second: there is no lease
+	// until then, as for a minute after a loss of data, or the clock is behind.
 	ErrLeaseNotStarted = errors.New("randflake: lease has not started: " +
 		"wait until its start, or set the clock right if it is behind")
 

@@ -57,7 +57,7 @@ var leaseErrors = handover.Errors{
 // A maker implements handover.Maker for a generator, whose methods these are not.
 type maker Generator
 
-func (m *maker) Span(lease Lease) (first, end int64) { return lease.Start.Unix(), lease.End.Unix() }
+func (m *maker) Interval(lease Lease) (first, end int64) { return lease.Start.Unix(), lease.End.Unix() }
 
 func (m *maker) Begin(lease Lease, _ int64) work {
 	return (*Generator)(m).newWork(newCursor(boundsOf(lease)), runtime.GOMAXPROCS(0))

@@ -30,9 +30,8 @@ type Generator struct {
 // another lease comes into force, or there are more processors.
 type state = handover.State[Lease, work]
 
-// New returns a generator that makes IDs under a lease: make one for the whole process and keep it.
-// Generators that are made for each request, or call, begin again and repeat each other's IDs,
-// without an error.
+// New returns a generator that makes IDs under a lease: make one for the whole process and keep it. Generators
+// that are made for each request, or call, begin again and repeat each other's IDs, without an error.
 //
 // The caller must make sure that no other generator with the same secret ever has a lease that
 // shares both a node and a second with this one; package lease does that. The errors wrap
@@ -77,9 +76,8 @@ func (g *Generator) newWork(c *cursor, processors int) work {
 	return w
 }
 
-// Generate returns a new ID. It never waits for time or I/O: if no ID can be proven unique it
-// returns ErrExhausted, ErrLeaseNotStarted, ErrLeaseEnded, ErrClockBackward, ErrEndOfLife or
-// ErrClosed.
+// Generate returns a new ID. It never waits for time or I/O: if no ID can be proven unique it returns
+// ErrExhausted, ErrLeaseNotStarted, ErrLeaseEnded, ErrClockBackward, ErrEndOfLife or ErrClosed.
 func (g *Generator) Generate() (ID, error) { // Wait has its lines once more
 	if g == nil {
 		panicUnmade()
@@ -131,10 +129,14 @@ func (g *Generator) generate() (ID, error) {
 
 // An attempt is one try of a call: under this state, in this second.
 //
-// The slow ways make attempts until one succeeds, or afterRefusal says that no other helps. generate
-// takes an ID of this processor's shard, and fillFromShards does so for fewer than 64 of them.
-// fillFromCursor is for more, and with Strict for all: it claims runs from the cursor. No clock is
-// read while a shard is pinned: that may allocate, and an injected clock may block.
+// IDs come by one of five ways. The slow ones make attempts until one succeeds, or afterRefusal says
+// that no other helps:
+//
+//	                       an ID                  fewer than 64     more, or with Strict
+//	a batch has them       Generate, by itself    fillFromBatch
+//	otherwise, slowly      generate               fillFromShards    fillFromCursor
+//
+// No clock is read while a shard is pinned: that may allocate, and an injected clock may block.
 type attempt struct {
 	st    *state
 	now   int64 // the Unix second
@@ -211,8 +213,7 @@ func (g *Generator) fill(dst []ID) (n int, err error) {
 	return n, err
 }
 
-// fillFromBatch fills dst from this processor's batch if that has as many IDs, by the short way of
-// Generate.
+// fillFromBatch fills dst from this processor's batch if that has as many IDs, by the short way of Generate.
 func fillFromBatch(st *state, dst []ID) bool {
 	s := st.Work.quick.pin()
 	if s != nil && s.claimedAt == coarse.Seconds.Published() && !st.Machine.Stale() && uint64(len(dst)) <= s.idsLeft {
@@ -303,10 +304,9 @@ func (g *Generator) Cipher() *Cipher {
 	return g.cipher
 }
 
-// Close ends the generator: Generate returns ErrClosed from now on. Close returns the last second
-// in any ID that the generator made, or the second before the start of its lease if it made none.
-// Another Close returns the same second and ErrClosed. In a copy of the machine the error of the
-// first Close may wrap ErrLeaseEnded.
+// Close ends the generator: Generate returns ErrClosed from now on. Close returns the last second in any ID
+// that the generator made, or the second before the start of its lease if it made none. Another Close returns
+// the same second and ErrClosed. In a copy of the machine the error of the first Close may wrap ErrLeaseEnded.
 func (g *Generator) Close() (lastUsed time.Time, err error) {
 	g.load() // panics without a generator
 	err = g.leases.Close()
@@ -316,8 +316,7 @@ func (g *Generator) Close() (lastUsed time.Time, err error) {
 	return time.Unix(g.lastUsed, 0).UTC(), err
 }
 
-// grow gives every processor a shard after GOMAXPROCS was raised. The IDs left in the old shards
-// are dropped.
+// grow gives every processor a shard after GOMAXPROCS was raised. The IDs left in the old shards are dropped.
 func (g *Generator) grow(st *state) {
 	// At least one more, as the caller found too few: GOMAXPROCS may have been lowered again.
 	n := max(runtime.GOMAXPROCS(0), len(st.Work.shards.list)+1)

@@ -288,6 +288,11 @@ func TestLeasesAndClock(t *testing.T) {
 		{899, 899, 11, nil, nil},
 		{760, 0, 0, ErrClockBackward, nil}, // a dropped lease doesn't come back
 		{760, 760, 12, nil, []Lease{lease(12, 700)}},
+
+		{900, 0, readyOnly, nil, []Lease{lease(13, 900)}},
+		{1000, 0, readyOnly, nil, []Lease{lease(14, 1000)}},
+		{950, 0, 0, ErrLeaseNotStarted, nil}, // lease 13 was not used, but has ended
+		{1000, 1000, 14, nil, nil},
 	}
 	for how := range makers(newGenerator(t, lease(1, 0))) {
 		for _, options := range [][]Option{{}, {Strict()}} {

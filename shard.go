@@ -28,7 +28,7 @@ type shard struct {
 	ids       [batchSize]uint64 // the batch; first, so that kernels write whole cache lines
 	idsLeft   uint64            // Generate takes the last one of these
 	claimedAt int64             // the clock's second when the run was claimed; its IDs may have a later one
-	runSize   uint64            // raw values in the whole run; 0 before the first one
+	runCount  uint64            // raw values in the whole run; 0 before the first one
 	runNext   uint64
 	runLeft   uint64
 	lock      ownerLock // for shard_pool.go; of no size in shard_pin.go
@@ -109,13 +109,13 @@ func (s *shard) newRun(w *work, now int64) error {
 		return err
 	}
 	made := uint64(1) // the first ID of the new run
-	if s.runSize > 0 {
-		made += s.runSize - s.runLeft - s.idsLeft - 1 // the old run's, but for its first one
+	if s.runCount > 0 {
+		made += s.runCount - s.runLeft - s.idsLeft - 1 // the old run's, but for its first one
 	}
 	w.made.Add(made)
 	s.idsLeft = 0
 	s.claimedAt = now
-	s.runSize = n
+	s.runCount = n
 	s.runNext = first
 	s.runLeft = n
 	return nil

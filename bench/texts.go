@@ -47,7 +47,7 @@ var texts = []peer{
 	prints("link Text", "randflake/link, Signer.Text", linkText),
 	reads("link Verify", "randflake/link, Signer.Verify", receipts.Verify, someLink),
 	converts("mask UUID", "randflake/mask, UUIDMasker.Mask", orders.Mask, someUUID),
-	converts("unmask UUID", "randflake/mask, UUIDMasker.Open", orders.Open, someOrder),
+	converts("unmask UUID", "randflake/mask, UUIDMasker.Unmask", orders.Unmask, someOrder),
 }
 
 func sqid() (string, error)                    { return short.Encode([]uint64{uint64(someID)}) }

@@ -23,7 +23,7 @@ type Counter struct {
 	// current is an empty run after Close. It is nil only in the zero Counter. Calls that only read
 	// current share no cache line with what mu guards.
 	current atomic.Pointer[run]
-	_       [56]byte
+	_       [cacheLine - 8]byte
 
 	mu       sync.Mutex
 	nextRun  *run // fetched ahead, or nil
@@ -40,11 +40,13 @@ type Counter struct {
 	issuedBefore uint64
 }
 
+const cacheLine = 64 // bytes
+
 // fetchState is what a handle knows of its fetches. Each fetch takes a run.
 type fetchState struct {
 	busy    bool   // a goroutine fetches
 	pausing bool   // after a failure: no fetch begins
-	last    sample // as of when the last fetch began; at first, as of Open
+	began   sample // as of when the last fetch began; at first, as of Open
 	failed  int    // how many fetches in a row have failed
 	why     error  // why the last fetch failed, or nil
 }
@@ -65,7 +67,7 @@ func (cs *Counters) Open(ctx context.Context, name string, options ...Option) (*
 		counters: cs,
 		settings: set,
 		line:     queue.New("counter"),
-		fetching: fetchState{last: sample{at: time.Now()}},
+		fetching: fetchState{began: sample{at: time.Now()}},
 	}
 	c.current.Store(c.newRun(got))
 	return c, nil
@@ -132,13 +134,13 @@ func (c *Counter) Fill(dst []int64) (n int, err error) {
 			if c.fetching.why == nil {
 				c.fetchEarlier = true
 			}
-			return n, c.whyNone()
+			return n, c.noRunError()
 		}
 	}
 }
 
-// whyNone returns why there is no next run. It is called with mu held.
-func (c *Counter) whyNone() error {
+// noRunError returns why there is no next run. It is called with mu held.
+func (c *Counter) noRunError() error {
 	why := c.fetching.why
 	switch {
 	case c.closed:
@@ -152,8 +154,7 @@ func (c *Counter) whyNone() error {
 	}
 }
 
-// advance goes on to the next run, if it is there. It is called with mu held, when the current run
-// is used up.
+// advance goes on to the next run, if it is there. It is called with mu held, when the current run is used up.
 func (c *Counter) advance() bool {
 	if c.closed || c.nextRun == nil {
 		return false
@@ -194,8 +195,7 @@ func (c *Counter) FillWait(ctx context.Context, dst []int64) (n int, err error) 
 	return n, err
 }
 
-// Close makes later calls, and calls that wait, return ErrClosed. The numbers that are left in
-// memory are lost.
+// Close makes later calls, and calls that wait, return ErrClosed. The numbers that are left in memory are lost.
 func (c *Counter) Close() error {
 	c.check()
 	defer c.line.Serve() // after Unlock, as callers who are served lock mu

@@ -11,8 +11,7 @@ import (
 	"github.com/randflake/randflake/lease"
 )
 
-// A Source has counters: those of a space, or of a service in front of one. Its errors are those of
-// a space.
+// A Source has counters: those of a space, or of a service in front of one. Its errors are those of a space.
 type Source interface {
 	// CreateCounter makes a counter, whose Start, Step, Last, Periods and Series are given.
 	CreateCounter(ctx context.Context, c lease.Counter) error
@@ -26,8 +25,7 @@ type Source interface {
 	// Counter returns a counter.
 	Counter(ctx context.Context, name string) (lease.Counter, error)
 
-	// Counters returns the first limit counters, ordered by name, whose names come after the name
-	// after.
+	// Counters returns the first limit counters, ordered by name, whose names come after the name after.
 	Counters(ctx context.Context, after string, limit int) ([]lease.Counter, error)
 }
 
@@ -51,8 +49,7 @@ type Config struct {
 
 	Last int64 // no number is larger; the largest int64 by default
 
-	// Series has up to 200 bytes that stand for what else must stay, such as the secret of printed
-	// numbers.
+	// Series has up to 200 bytes that stand for what else must stay, such as the secret of printed numbers.
 	Series string
 }
 

@@ -27,6 +27,5 @@
 // data a counter returns lease.ErrCounterLost until an operator says where it goes on, with SetCounter
 // or randflake counter set. Processes use up the runs that they have.
 //
-// A clone of a running virtual machine has the same runs, and repeats the numbers that are left of
-// them.
+// A clone of a running virtual machine has the same runs, and repeats the numbers that are left of them.
 package counter

@@ -11,9 +11,8 @@ import (
 	"github.com/randflake/randflake/lease"
 )
 
-// runTime is how long a run should last, at the pace of callers since the last fetch. The next run
-// is fetched when half of the current one is given. So callers wait only if a fetch takes longer
-// than half of runTime.
+// runTime is how long a run should last, at the pace of callers since the last fetch. The next run is fetched
+// when half of the current one is given. So callers wait only if a fetch takes longer than half of runTime.
 const runTime = 10 * time.Second
 
 // growth bounds how many times longer a run is than the one before, since a burst is not a pace.
@@ -27,8 +26,8 @@ func (c *Counter) fetchIfDue() {
 		return
 	}
 	now := sample{at: time.Now(), issued: c.issued()}
-	pace := f.last.pace(now)
-	f.last = now
+	pace := f.began.pace(now)
+	f.began = now
 	f.busy = true
 	go c.fetch(c.runLength(pace, c.current.Load().count))
 }
@@ -117,11 +116,10 @@ func (s sample) pace(next sample) float64 {
 	return float64(next.issued-s.issued) / elapsed.Seconds()
 }
 
-// runLength returns how many numbers to take, at a pace in numbers a second, after a run of last
-// numbers.
-func (c *Counter) runLength(pace float64, last uint64) int64 {
+// runLength returns how many numbers to take, at a pace in numbers a second, after a run of previous numbers.
+func (c *Counter) runLength(pace float64, previous uint64) int64 {
 	want := pace * runTime.Seconds()
-	want = min(want, growth*float64(max(last, 1)))
+	want = min(want, growth*float64(max(previous, 1)))
 	want = min(want, float64(c.settings.most))
 	return max(int64(want), c.settings.least)
 }

@@ -140,8 +140,7 @@ func TestCloseWhileOthersTake(t *testing.T) {
 	require.That(t, got.Issued == 4, "%+v", got)
 }
 
-// TestTake: a run gives each of its numbers once, in order, and whoever gets the one at the low mark learns
-// it.
+// TestTake: a run gives each of its numbers once, in order, and whoever gets the one at the low mark learns it.
 func TestTake(t *testing.T) {
 	for _, tt := range []struct {
 		given uint64

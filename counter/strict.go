@@ -35,12 +35,11 @@ type request struct {
 	dst   []int64
 	n     int // how many numbers of dst are filled
 	err   error
-	gone  bool          // the caller stopped waiting while a call of the space was under way
+	gone  bool          // the caller stopped waiting; a batch that is under way may still have it
 	ready chan struct{} // closed when n and err are as they stay
 }
 
-// OpenStrict returns a strict handle on a counter. Its errors are those of Open. It takes no
-// number.
+// OpenStrict returns a strict handle on a counter. Its errors are those of Open. It takes no number.
 func (cs *Counters) OpenStrict(ctx context.Context, name string, options ...Option) (*Strict, error) {
 	set, err := cs.resolve(ctx, name, options)
 	if err != nil {

@@ -32,8 +32,7 @@ func (mv *move) announce(ctx context.Context, oldSeen, newSeen *snapshot) (*meta
 	return mv.putAnnouncement(ctx, oldMeta, newSeen)
 }
 
-// checkOverlap returns an error if another space in the new store is in use with one of the old one's
-// nodes.
+// checkOverlap returns an error if another space in the new store is in use with one of the old one's nodes.
 func (mv *move) checkOverlap(ctx context.Context, oldMeta *meta) error {
 	if oldMeta.Check == "" { // it is not known whose nodes they are
 		return nil
@@ -42,7 +41,7 @@ func (mv *move) checkOverlap(ctx context.Context, oldMeta *meta) error {
 		m, err := decodeMeta(e.Value) // an error unless the entry is meta
 		if err == nil && m.isRival(oldMeta) {
 			return fmt.Errorf("%w: the space of %s there has nodes %d to %d of this secret: "+
-				"take another store, or retire that space", ErrExists, e.Name, m.First, m.Last())
+				"take another store, or retire that space", ErrExists, e.Name, m.FirstNode, m.LastNode())
 		}
 		return nil
 	})
@@ -78,14 +77,14 @@ func (mv *move) putAnnouncement(ctx context.Context, oldMeta *meta, newSeen *sna
 		return nil, err
 	}
 	if !after.Swapped {
-		return nil, fmt.Errorf("%w: %s: another process was faster: try again", ErrExists, mv.to)
+		return nil, fmt.Errorf("%w: %s: try again", errBusy, mv.to)
 	}
 	return m, nil
 }
 
 // isMoving reports whether a move that was stopped can still make the announced space.
 func (seen *snapshot) isMoving() bool {
-	return seen.announced != nil && seen.announced.isOf(seen.Answer)
+	return seen.announced != nil && seen.announced.matches(seen.Answer)
 }
 
 // announces reports whether a move can still make the space of that UID.
@@ -99,8 +98,8 @@ func (seen *snapshot) abandoned() []string {
 	switch {
 	case was == nil:
 		return nil
-	case !was.isOf(seen.Answer): // it may have been made, and its data lost
+	case !was.matches(seen.Answer): // it may have been made, and its data lost
 		return was.Abandoned
 	}
-	return append(was.Abandoned, was.UID)
+	return slices.Concat(was.Abandoned, []string{was.UID})
 }

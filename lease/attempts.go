@@ -9,9 +9,8 @@ import (
 	"github.com/randflake/randflake/lease/internal/backoff"
 )
 
-// attempts are the attempts to change a space by what a record shows. An attempt that ends in an
-// error is the last one. Another one follows if another process was faster, or if it is to see what
-// this one has put.
+// attempts are the attempts to change a space by what a record shows. An attempt that ends in an error is the
+// last one. Another one follows if another process was faster, or if it is to see what this one has put.
 type attempts struct {
 	space  *Space
 	record record
@@ -22,6 +21,11 @@ type attempts struct {
 }
 
 func (s *Space) attempts(r record) *attempts { return &attempts{space: s, record: r} }
+
+// attemptsFrom makes attempts of which the first one goes by a snapshot that is guessed.
+func (s *Space) attemptsFrom(guess *snapshot) *attempts {
+	return &attempts{space: s, record: guess.record, latest: guess}
+}
 
 // untilDone makes attempts by the leases until one is done, or fails.
 func (s *Space) untilDone(ctx context.Context, attempt func(seen *snapshot) (done bool, err error)) error {

@@ -103,7 +103,7 @@ func newChain(seed uint64) *chain {
 	}
 	for i, check := range checks {
 		at := spot{i, "s"}
-		config := c.config(at, Config{Limits: chainLimits, Check: check, NeverUsed: true})
+		config := c.config(at, Config{Limits: chainLimits, CheckValue: check, NeverUsed: true})
 		s, err := Create(context.Background(), conn{memory: c.stores[i]}, config)
 		if err == nil {
 			err = s.CreateCounter(context.Background(), Counter{Name: "orders"})
@@ -362,7 +362,7 @@ func (c *chain) init() {
 	at := c.anySpot()
 	c.inits++
 	f := c.anyFuse(1, 2)
-	config := c.config(at, Config{Limits: chainLimits, Check: [8]byte{3, byte(c.inits)}, NeverUsed: true})
+	config := c.config(at, Config{Limits: chainLimits, CheckValue: [8]byte{3, byte(c.inits)}, NeverUsed: true})
 	_, err := Create(context.Background(), c.engine(at.store, f), config)
 	c.note("init %v, killed at %d: %v", at, f.last, err)
 }
@@ -373,11 +373,11 @@ func (c *chain) initByMistake() {
 	value := c.stores[at.store].data[at.name+"/meta"]
 	m, err := decodeMeta([]byte(value))
 	evidence := c.stores[at.store].do(call{})
-	if err != nil || !m.Announced || !m.isOf(evidence) {
+	if err != nil || !m.Announced || !m.matches(evidence) {
 		return
 	}
 	config := c.config(at, Config{Limits: chainLimits})
-	hex.Decode(config.Check[:], []byte(m.Check))
+	hex.Decode(config.CheckValue[:], []byte(m.Check))
 	_, err = Create(context.Background(), conn{memory: c.stores[at.store]}, config)
 	c.note("init %v by mistake: %v", at, err)
 	if err == nil {

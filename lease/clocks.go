@@ -15,8 +15,7 @@ func (seen *snapshot) later() time.Time {
 	return seen.answered
 }
 
-// clockError returns an error that wraps ErrClock unless the clocks of process and server can both
-// be right.
+// clockError returns an error that wraps ErrClock unless the clocks of process and server can both be right.
 func (seen *snapshot) clockError(m *meta) error {
 	if seen.asked.Unix() < randflake.Epoch {
 		return fmt.Errorf("%w: this machine's says %s", ErrClock, seen.asked.UTC().Format(time.RFC3339))

@@ -12,24 +12,23 @@ import (
 // A Config says which space it is, and for Create what it is like. The zero value is the space
 // "default", for any IDs.
 //
-// Open and Move refuse a space that was made with other Limits, NoReserve or Check, where these are not zero.
+// Open and Move refuse a space that was made with other Limits, NoReserve or CheckValue, where these are not zero.
 type Config struct {
 	Name   string           // 1 to 40 bytes of a-z, 0-9, "-", "_" and "."; "default" if empty
 	Clock  func() time.Time // the process's; nil for the system's
 	Limits Limits           // a zero value stands for the default
 
-	// Check is the check value of the secret of the IDs. Other secrets are refused. Zero for none.
-	Check [8]byte
+	// CheckValue is the check value of the secret of the IDs. Other secrets are refused. Zero for none.
+	CheckValue [8]byte
 
-	// Trust is for Create and Move: it makes the promise of [Space.SetTrust] for the store of the
-	// new space.
+	// Trust is for Create and Move: it makes the promise of [Space.SetTrust] for the store of the new space.
 	Trust bool
 
 	// NoReserve makes a space without a reserve, where Limits would have one by default.
 	NoReserve bool
 
 	// Part is for Create: the space has a part of the nodes of its secret or layout, from
-	// Limits.First on, and spaces in other stores have others. A First above 0 says the same.
+	// Limits.FirstNode on, and spaces in other stores have others. A FirstNode above 0 says the same.
 	Part bool
 
 	// NeverUsed is for Create. It promises that nothing was ever leased for these IDs, so that leases begin at once.
@@ -50,7 +49,7 @@ const defaultReserve = 1024
 // limits returns those of a new space, with defaults for zero values.
 func (c Config) limits() (Limits, error) {
 	l := c.Limits.or(Limits{
-		Nodes:   randflake.MaxNode + 1 - c.Limits.First,
+		Nodes:   randflake.MaxNode + 1 - c.Limits.FirstNode,
 		Window:  time.Minute,
 		Ahead:   5,
 		MaxSkew: time.Minute,
@@ -58,7 +57,7 @@ func (c Config) limits() (Limits, error) {
 	if c.NoReserve && l.Reserve > 0 {
 		return l, fmt.Errorf("%w: a reserve of %d and NoReserve: want one of them", ErrInvalid, l.Reserve)
 	}
-	isPart := c.Part || l.First > 0
+	isPart := c.Part || l.FirstNode > 0
 	switch {
 	case l.Reserve > 0 || c.NoReserve: // somebody has said so
 	case isPart && l.Nodes >= 2048: // fewer can't spare half of them
@@ -72,12 +71,12 @@ func (c Config) limits() (Limits, error) {
 // or returns limits with those of others where they are zero.
 func (l Limits) or(others Limits) Limits {
 	return Limits{
-		First:   cmp.Or(l.First, others.First),
-		Nodes:   cmp.Or(l.Nodes, others.Nodes),
-		Window:  cmp.Or(l.Window, others.Window),
-		Ahead:   cmp.Or(l.Ahead, others.Ahead),
-		MaxSkew: cmp.Or(l.MaxSkew, others.MaxSkew),
-		Reserve: cmp.Or(l.Reserve, others.Reserve),
+		FirstNode: cmp.Or(l.FirstNode, others.FirstNode),
+		Nodes:     cmp.Or(l.Nodes, others.Nodes),
+		Window:    cmp.Or(l.Window, others.Window),
+		Ahead:     cmp.Or(l.Ahead, others.Ahead),
+		MaxSkew:   cmp.Or(l.MaxSkew, others.MaxSkew),
+		Reserve:   cmp.Or(l.Reserve, others.Reserve),
 	}
 }
 
@@ -92,8 +91,8 @@ func (s *Space) checkMade(c Config) error {
 	if want != is {
 		return fmt.Errorf("%w: %s has limits %+v, and %+v are wanted", ErrMismatch, s, is, want)
 	}
-	if c.Check != [8]byte{} {
-		return s.CheckSecret(c.Check)
+	if c.CheckValue != [8]byte{} {
+		return s.CheckSecret(c.CheckValue)
 	}
 	return nil
 }

@@ -12,8 +12,7 @@ import (
 // periods: then each later period begins at Start. Periods says which, such as "day@UTC", and is
 // the Of of each [Period]; the field Period is the Key of the present one.
 //
-// The record of a counter that counts from 1 in each month, of which 41 numbers were taken in May
-// 2027:
+// The record of a counter that counts from 1 in each month, of which 41 numbers were taken in May 2027:
 //
 //	{"format":1,
 //		"next":42,                                                    the number that is taken next
@@ -21,14 +20,12 @@ import (
 //		"period":"2027-05", "begin":1809129600,                       the period of next
 //		"term":"QZ5TW..."}                                            the space's term: see below
 //
-// Three more numbers are 42 to 44, and make Next 45. The first one of June makes Next 2, and June
-// the period.
+// Three more numbers are 42 to 44, and make Next 45. The first one of June makes Next 2, and June the period.
 //
-// Numbers carry no time, so no floor helps after a loss of data. A counter has the term that the
-// space had when the counter was made, set or moved to it, or when a period began that no loss can
-// have touched. After a loss the space has another term, and the counter grants nothing until a
-// person sets it, or such a period begins. A period that may have begun before the loss goes on
-// where the counter was set.
+// Numbers carry no time, so no floor helps after a loss of data. A counter has the term that the space had when
+// the counter was made, set or moved to it, or when a period began that no loss can have touched. After a loss
+// the space has another term, and the counter grants nothing until a person sets it, or such a period begins. A
+// period that may have begun before the loss goes on where the counter was set.
 //
 // In a space with a floor a counter is made without a term, as the space may have forgotten one of
 // that name. So it waits for the same as after a loss.
@@ -49,8 +46,7 @@ type Counter struct {
 	Lost bool   `json:"-"`    // Term is not the space's present one, so nothing is granted: see above
 }
 
-// exists reports whether there is such a counter: all have a step. The zero Counter stands for
-// none.
+// exists reports whether there is such a counter: all have a step. The zero Counter stands for none.
 func (c *Counter) exists() bool { return c.Step > 0 }
 
 // Match returns ErrMismatch, which says what both are, unless c has the shape of want: the same
@@ -113,14 +109,13 @@ func (c Counter) encode(before []byte) ([]byte, error) {
 	return stored.Encode(storedCounter{counterFormat, c}, before)
 }
 
-// decodeCounter returns the zero Counter, with a name, if value is nil. term is the present one of the
-// space.
+// decodeCounter returns the zero Counter, with a name, if value is nil. term is the present one of the space.
 func decodeCounter(name string, value []byte, term string) (c Counter, err error) {
 	if value != nil {
-		var stored storedCounter
-		err = json.Unmarshal(value, &stored)
-		c = stored.Counter
-		if err == nil && (stored.Format != counterFormat || c.Step < 1) {
+		var found storedCounter
+		err = json.Unmarshal(value, &found)
+		c = found.Counter
+		if err == nil && (found.Format != counterFormat || c.Step < 1) {
 			err = fmt.Errorf("want one of format %d", counterFormat)
 		}
 		if err != nil {

@@ -174,9 +174,8 @@ func TestLongestPeriod(t *testing.T) {
 	require.NoError(t, s.CreateCounter(t.Context(), Counter{Name: "c", Periods: "shift"}))
 	for size, want := range map[int]error{40: nil, 41: ErrInvalid} {
 		period := Period{"shift", strings.Repeat("p", size), noon}
-		if run, err := s.TakeNumbers(t.Context(), "c", period, 1); !errors.Is(err, want) {
-			t.Errorf("%d bytes: %+v, %v, want %v", size, run, err, want)
-		}
+		run, err := s.TakeNumbers(t.Context(), "c", period, 1)
+		require.That(t, errors.Is(err, want), "%d bytes: %+v, %v, want %v", size, run, err, want)
 	}
 }
 
@@ -310,9 +309,8 @@ func TestCounters(t *testing.T) {
 		}
 	}
 	for _, after := range []string{"\x00", strings.Repeat("c", 58)} { // which stores may refuse
-		if found, err := s.Counters(t.Context(), after, 10); found != nil || !errors.Is(err, ErrInvalid) {
-			t.Errorf("after %.10q: %+v, %v", after, found, err)
-		}
+		found, err := s.Counters(t.Context(), after, 10)
+		require.That(t, found == nil && errors.Is(err, ErrInvalid), "after %.10q: %+v, %v", after, found, err)
 	}
 }
 

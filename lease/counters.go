@@ -95,11 +95,10 @@ func (s *Space) checkNumbers(c *Counter) error {
 	return nil
 }
 
-// SetCounter says where a counter goes on, for instance after a loss: at next, beyond all numbers
-// that were taken. If the counter has periods, one that may have begun before the loss goes on at
-// next too; all others begin at the start, so without a loss there is nothing to set before the
-// first one. SetCounter never lowers a counter. If data are found to be lost just then, it is not
-// set: look at it again.
+// SetCounter says where a counter goes on, for instance after a loss: at next, beyond all numbers that were
+// taken. If the counter has periods, one that may have begun before the loss goes on at next too; all others
+// begin at the start, so without a loss there is nothing to set before the first one. SetCounter never lowers a
+// counter. If data are found to be lost just then, it is not set: look at it again.
 func (s *Space) SetCounter(ctx context.Context, name string, next int64) error {
 	if err := checkCounterName(name); err != nil {
 		return err
@@ -201,8 +200,7 @@ func checkCounterName(name string) error {
 	return nil
 }
 
-// updateCounter changes a counter, or makes one where there is none: then change gets one that does
-// not exist.
+// updateCounter changes a counter, or makes one where there is none: then change gets one that does not exist.
 func (s *Space) updateCounter(ctx context.Context, name string, change func(seen *snapshot, c *Counter) error) error {
 	if err := checkCounterName(name); err != nil {
 		return err

@@ -19,12 +19,12 @@ func (seen *snapshot) loss() string {
 		return m.Why
 	case m.Lineage != seen.Lineage:
 		return fmt.Sprintf("the data is another copy, %q in place of %q", seen.Lineage, m.Lineage)
-	case !m.isOf(seen.Answer):
+	case !m.matches(seen.Answer):
 		return fmt.Sprintf("the data is another incarnation, %q in place of %q", seen.Incarnation, m.Incarnation)
 	case m.Term == seen.known.meta.Term:
 		return seen.lossWithinTerm()
-	case seen.floorCovers():
-		return "" // another process has noted a loss
+	case seen.notedByAnother():
+		return ""
 	}
 	return "the space is older than the last loss, or was made anew"
 }
@@ -34,9 +34,8 @@ func (seen *snapshot) lossWithinTerm() string {
 	leastPosition := seen.known.position
 	found := seen.value
 	if seen.Swapped {
-		// The swap may have run on an older copy of the data, and brought that up to the known
-		// position. So the position must be beyond the known one, and what the swap replaced must
-		// not be older.
+		// The swap may have run on an older copy of the data, and brought that up to the known position. So the
+		// position must be beyond the known one, and what the swap replaced must not be older.
 		leastPosition++
 		found = seen.valueBefore
 	}
@@ -51,11 +50,11 @@ func (seen *snapshot) lossWithinTerm() string {
 	return ""
 }
 
-// floorCovers reports whether another process has noted a loss, with a floor that is not below the
+// notedByAnother reports whether another process has noted the loss, with a floor that is not below the
 // one that this handle knows, and above every window that it saw taken.
-func (seen *snapshot) floorCovers() bool {
-	m, known := seen.meta, seen.known.meta
-	if m.Losses <= known.Losses || m.Floor < known.Floor {
+func (seen *snapshot) notedByAnother() bool {
+	m, knownMeta := seen.meta, seen.known.meta
+	if m.Losses <= knownMeta.Losses || m.Floor < knownMeta.Floor {
 		return false
 	}
 	nodes, err := taken.Decode(seen.known.leases)

@@ -32,9 +32,8 @@ type Engine interface {
 	// order of the names' bytes: the first limit of them, 1 to 1,000.
 	List(ctx context.Context, prefix, after string, limit int) ([]Entry, error)
 
-	// Prepare creates what the engine needs, such as a table, unless it exists. Until then Read,
-	// Swap and List return an error that wraps ErrNoSpace. That of Swap wraps ErrStore too, as
-	// nothing was changed.
+	// Prepare creates what the engine needs, such as a table, unless it exists. Until then Read, Swap and List
+	// return an error that wraps ErrNoSpace. That of Swap wraps ErrStore too, as nothing was changed.
 	Prepare(ctx context.Context) error
 
 	// Close frees the engine's resources.

@@ -10,63 +10,67 @@ import (
 	"github.com/randflake/randflake/lease/internal/backoff"
 )
 
-// Errors that carry more detail wrap one of these. The comment says what to do.
+// The errors of this package. Errors with more detail wrap one of these, so compare with [errors.Is].
 var (
-	// Wait until the window ends: see WaitError.
+	// ErrFull says that all nodes of a window are taken. Wait until it ends: see [WaitError].
 	ErrFull = errors.New("lease: all nodes of the window are taken")
 
-	// Wait until the forgotten leases have ended: see WaitError.
+	// ErrLoss says that the leases that a loss of data made the space forget may be in use. Wait until
+	// they have ended: see [WaitError].
 	ErrLoss = errors.New("lease: data was lost")
 
-	// Wait: see WaitError.
+	// ErrAhead says that a window is further ahead than the limits allow. Wait: see [WaitError].
 	ErrAhead = errors.New("lease: window is too far ahead")
 
-	// Set the clock of this machine or of the server right.
+	// ErrClock says that the clock of this machine or of the server is wrong. Set it right.
 	ErrClock = errors.New("lease: clock is wrong")
 
-	// Take again: the first take, if it happened, is wasted.
+	// ErrOutcomeUnknown says that a change may have happened or not. Take again: the first take, if it
+	// happened, is wasted.
 	ErrOutcomeUnknown = errors.New("lease: outcome of a change is unknown")
 
-	// Nothing was taken: see to the store, and try again.
+	// ErrStore says that the store failed, and nothing was taken. See to it, and try again.
 	ErrStore = errors.New("lease: the store does not answer")
 
-	// It may forget what it acknowledged: the error says which setting.
+	// ErrUnsafe says that the store may forget what it acknowledged, and by which setting.
 	ErrUnsafe = errors.New("lease: settings of the store are not safe")
 
-	// Use the secret of this space, or make another space.
+	// ErrWrongSecret says that the space is another secret's. Use that one, or make another space.
 	ErrWrongSecret = errors.New("lease: space of another secret")
 
-	// Create the space.
+	// ErrNoSpace says that there is no space of that name. Create it.
 	ErrNoSpace = errors.New("lease: no such space")
 
-	// Call the move again. It wraps ErrNoSpace.
+	// ErrMoving says that a move to the space has not ended. Call it again. It wraps ErrNoSpace.
 	ErrMoving = fmt.Errorf("%w: a move to it has not ended", ErrNoSpace)
 
-	// Use the space that took its place.
+	// ErrRetired says that the space grants nothing any more. Use the one that took its place.
 	ErrRetired = errors.New("lease: the space is retired")
 
-	// Use the one that is there.
-	ErrExists = errors.New("lease: space exists")
+	// ErrExists says that there is a space or a counter already. Use it, or take another name.
+	ErrExists = errors.New("lease: it exists")
 
-	// Nothing was changed: see what wrote it.
+	// ErrCorrupt says that an entry can't be read. Nothing was changed: see what wrote it.
 	ErrCorrupt = errors.New("lease: data is corrupt")
 
-	// The error says what is wanted.
+	// ErrInvalid says that an argument can't be used, and what is wanted.
 	ErrInvalid = errors.New("lease: invalid argument")
 
-	// Create the counter.
+	// ErrNoCounter says that there is no counter of that name. Create it.
 	ErrNoCounter = errors.New("lease: no such counter")
 
-	// Set it to a number that is beyond all that were taken.
+	// ErrCounterLost says that a counter may have forgotten numbers in a loss of data. Set it to a number
+	// that is beyond all that were taken.
 	ErrCounterLost = errors.New("lease: where the counter goes on is not known")
 
-	// Take what the counter or space was made as, or another name.
+	// ErrMismatch says that a counter or a space was made as another one. Take what it was made as, or
+	// another name.
 	ErrMismatch = errors.New("lease: it was made as another one")
 
-	// Make another counter, or wait for the next period.
+	// ErrCounterEnded says that a counter has no number left. Make another one, or wait for the next period.
 	ErrCounterEnded = errors.New("lease: the counter has no number left")
 
-	// Try again: they get on. Engines return it too.
+	// errBusy says that other processes were faster. Try again: they get on. Engines return it too.
 	errBusy = backoff.ErrBusy
 )
 
@@ -84,15 +88,14 @@ func (e *WaitError) Error() string {
 
 func (e *WaitError) Unwrap() error { return e.Err }
 
-// speakForThemselves are errors that say why a call changed nothing. context.Canceled belongs here,
+// changedNothing are errors that say why a call changed nothing. context.Canceled belongs here,
 // as the caller knows why. context.DeadlineExceeded does not: it means that the store did not answer
 // in time, so it becomes ErrStore.
-var speakForThemselves = []error{ErrStore, ErrNoSpace, ErrCorrupt, ErrUnsafe, fs.ErrClosed, context.Canceled}
+var changedNothing = []error{ErrStore, ErrNoSpace, ErrCorrupt, ErrUnsafe, fs.ErrClosed, context.Canceled}
 
-// storeError wraps the error of a call that changed nothing: with ErrStore, unless it is one of
-// those that speak for themselves.
+// storeError wraps the error of a call that changed nothing: with ErrStore, unless it is one of changedNothing.
 func (s *Space) storeError(call string, err error) error {
-	for _, why := range speakForThemselves {
+	for _, why := range changedNothing {
 		if errors.Is(err, why) {
 			return fmt.Errorf("lease: %s: %s: %w", call, s, err)
 		}

@@ -60,16 +60,16 @@ func ExampleKeep() {
 func ExampleConfig_part() {
 	ctx := context.Background()
 	secret := randflake.NewSecret()
-	parts := []lease.Limits{{First: 0, Nodes: 65536}, {First: 65536, Nodes: 65536}}
+	parts := []lease.Limits{{FirstNode: 0, Nodes: 65536}, {FirstNode: 65536, Nodes: 65536}}
 	for _, part := range parts {
 		store, remove := directory() // one in each region
 		defer remove()
-		space, err := lease.Create(ctx, store, lease.Config{Limits: part, Part: true, Check: secret.CheckValue(), NeverUsed: true})
+		space, err := lease.Create(ctx, store, lease.Config{Limits: part, Part: true, CheckValue: secret.CheckValue(), NeverUsed: true})
 		if err != nil {
 			log.Fatal(err)
 		}
 		limits := space.Limits()
-		fmt.Printf("nodes %d to %d, a reserve of %d\n", limits.First, limits.Last(), limits.Reserve)
+		fmt.Printf("nodes %d to %d, a reserve of %d\n", limits.FirstNode, limits.LastNode(), limits.Reserve)
 	}
 	fmt.Println(parts[0].Overlaps(parts[1]))
 	// Output:

@@ -8,22 +8,23 @@ import "strings"
 type oracle struct {
 	uses    map[use]*held
 	numbers map[number]bool
-	top     map[string]int64 // by counter: the first number that was never stored as taken
 	metas   map[string]*meta // decoded, by the value of the entry
 
+	firstUntaken map[string]int64 // by counter: the first number that was never stored as taken
+
 	// Of the rest only engines without positions have need.
-	most    map[place]newest // the newest values
-	began   map[string]int   // by term: how many entries were stored when the first one of the term was
-	entries int              // how many were stored
+	highest          map[entryKey]storedValue
+	firstEntryOfTerm map[string]int // by term: how many entries were stored when the first one of the term was
+	entries          int            // how many were stored
 }
 
 type use struct{ node, second int64 }
 
-// A place is an entry of a space.
-type place struct{ term, name string }
+// An entryKey is an entry of a space in one of its terms.
+type entryKey struct{ term, name string }
 
-// A newest value of a place, and how many entries were stored by then.
-type newest struct {
+// A storedValue is a value of an entry, and how many entries were stored by then.
+type storedValue struct {
 	value string
 	after int
 }
@@ -37,10 +38,11 @@ func newOracle() oracle {
 	return oracle{
 		uses:    map[use]*held{},
 		numbers: map[number]bool{},
-		top:     map[string]int64{},
-		most:    map[place]newest{},
-		began:   map[string]int{},
 		metas:   map[string]*meta{},
+
+		firstUntaken:     map[string]int64{},
+		highest:          map[entryKey]storedValue{},
+		firstEntryOfTerm: map[string]int{},
 	}
 }
 
@@ -49,8 +51,8 @@ func (w *world) used(h *held, second int64) {
 	for node := int64(h.FirstNode); node <= int64(h.LastNode); node++ {
 		user, ok := w.uses[use{node, second}]
 		switch {
-		case node < int64(w.limits.First) || node >= int64(w.limits.First+w.limits.Nodes):
-			w.fail("node %d is used, of %d from %d on", node, w.limits.Nodes, w.limits.First)
+		case node < int64(w.limits.FirstNode) || node >= int64(w.limits.FirstNode+w.limits.Nodes):
+			w.fail("node %d is used, of %d from %d on", node, w.limits.Nodes, w.limits.FirstNode)
 		case ok && user != h:
 			w.fail("node %d is used twice in second %d", node, second-genesis)
 		}
@@ -73,22 +75,22 @@ func (w *world) given(counter, period string, run Run) {
 func (w *world) stored(e Entry) {
 	if strings.HasPrefix(e.Name, "s/c/") {
 		c, _ := decodeCounter("", e.Value, "")
-		w.top[e.Name] = max(w.top[e.Name], c.Next)
+		w.firstUntaken[e.Name] = max(w.firstUntaken[e.Name], c.Next)
 	}
 	m := w.metaIn(w.data.state)
 	if !w.blind || m == nil {
 		return
 	}
 	w.entries++
-	if w.began[m.Term] == 0 {
-		w.began[m.Term] = w.entries
+	if w.firstEntryOfTerm[m.Term] == 0 {
+		w.firstEntryOfTerm[m.Term] = w.entries
 	}
 	if e.Name == "s/meta" {
 		return
 	}
-	at := place{m.Term, e.Name}
-	if !lower(m, e.Name, string(e.Value), w.most[at].value) {
-		w.most[at] = newest{string(e.Value), w.entries}
+	key := entryKey{m.Term, e.Name}
+	if !isOlder(m, e.Name, string(e.Value), w.highest[key].value) {
+		w.highest[key] = storedValue{string(e.Value), w.entries}
 	}
 }
 

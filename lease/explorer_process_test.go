@@ -158,7 +158,7 @@ func (p *process) Take(ctx context.Context, from, to int64, n uint32) ([]randfla
 	if len(leases) > 0 {
 		p.told.hear(h.told)
 		last := leases[len(leases)-1]
-		p.told.newest = max(p.told.newest, p.Limits().WindowOf(last.Start))
+		p.told.lastWindow = max(p.told.lastWindow, p.Limits().WindowOf(last.Start))
 	}
 	if p.original != nil {
 		p.goOnAsOriginal(leases)
@@ -204,7 +204,7 @@ func (p *process) count() {
 			err = p.space.CreateCounter(ctx, Counter{Name: counter, Periods: period.Of})
 			w.note("(%d creates %s: %v)", p.name, counter, err)
 		case errors.Is(err, ErrCounterLost):
-			next := w.top["s/c/"+counter]
+			next := w.firstUntaken["s/c/"+counter]
 			p.sure = true // next is beyond all that was taken until SetCounter has read the counter
 			err = p.space.SetCounter(ctx, counter, next)
 			p.sure = false

@@ -58,7 +58,7 @@ func play(seed uint64, scene scene, logs bool) string {
 	if scene.parts && w.wrong == "" {
 		other := newWorld(seed+1, scene)
 		other.logs = logs
-		other.limits.First = w.limits.Nodes
+		other.limits.FirstNode = w.limits.Nodes
 		other.uses = w.uses
 		other.play()
 		w = other

@@ -10,10 +10,10 @@ import (
 // told is what the engine has told a process of its own swaps that took effect. If the data go back to before
 // that without a trace, the process must notice it, and note a loss.
 type told struct {
-	meta                       // of the newest term
-	position uint64            // in that term
-	newest   int64             // the last window of which it has leases
-	values   map[string]string // by entry, in that term
+	meta                         // of the newest term
+	position   uint64            // in that term
+	lastWindow int64             // of which it has leases
+	values     map[string]string // by entry, in that term
 }
 
 // hear adds what the engine told the process of a swap.
@@ -26,7 +26,7 @@ func (t *told) hear(news told) {
 	}
 	t.position = max(t.position, news.position)
 	for name, value := range news.values { // one
-		if !lower(&t.meta, name, value, t.values[name]) {
+		if !isOlder(&t.meta, name, value, t.values[name]) {
 			t.values[name] = value
 		}
 	}
@@ -42,7 +42,7 @@ func (t told) clone() told {
 func (w *world) mustNotice(t told, backup state) bool {
 	m := w.metaIn(backup)
 	if t.Term != m.Term {
-		return t.Losses >= m.Losses || m.Floor <= t.newest
+		return t.Losses >= m.Losses || m.Floor <= t.lastWindow
 	}
 	if !w.blind {
 		return t.position > backup.position
@@ -50,7 +50,7 @@ func (w *world) mustNotice(t told, backup state) bool {
 	notices := false
 	for _, name := range entries {
 		switch stored := backup.data[name]; {
-		case lower(m, name, stored, t.values[name]):
+		case isOlder(m, name, stored, t.values[name]):
 			notices = true
 		case w.lost(m, name, stored):
 			return false // it may look at this entry alone
@@ -62,18 +62,18 @@ func (w *world) mustNotice(t told, backup state) bool {
 // lost reports whether a value of an entry of a space is lower than what was stored there, or in another space
 // since this one began.
 func (w *world) lost(m *meta, name, value string) bool {
-	for at, most := range w.most {
-		isSince := at.term == m.Term || most.after >= w.began[m.Term]
-		if at.name == name && isSince && lower(m, name, value, most.value) {
+	for key, highest := range w.highest {
+		isSince := key.term == m.Term || highest.after >= w.firstEntryOfTerm[m.Term]
+		if key.name == name && isSince && isOlder(m, name, value, highest.value) {
 			return true
 		}
 	}
 	return false
 }
 
-// lower reports whether a value of an entry is lower than another one anywhere that it matters. An empty one
+// isOlder reports whether a value of an entry is lower than another one anywhere that it matters. An empty one
 // is lower than all.
-func lower(m *meta, name, value, than string) bool {
+func isOlder(m *meta, name, value, than string) bool {
 	switch {
 	case than == "" || value == than:
 		return false
@@ -86,7 +86,8 @@ func lower(m *meta, name, value, than string) bool {
 	}
 	a, _ := taken.Decode([]byte(value))
 	b, _ := taken.Decode([]byte(than))
-	first := m.WindowOf(genesisTime) - 20 // right clocks ask for none before
+	const before = 20 // windows: takes by right clocks ask for nine before the present one at most
+	first := m.WindowOf(genesisTime) - before
 	for _, step := range append(a.Steps, b.Steps...) {
 		window := max(step.From, first)
 		if a.At(window) < b.At(window) {
@@ -133,7 +134,7 @@ func (p *process) hear(ctx context.Context, c call, a Answer, stops int) {
 	case isSwap(c) && !a.Swapped:
 	case putsMeta(c): // this counts at once: the space says nothing of it
 		m := w.decodeMeta(string(c.put[0].Value))
-		if m.isOf(a) && (!m.Trust || a.Doubt == "") {
+		if m.matches(a) && (!m.Trust || a.Doubt == "") {
 			p.told.hear(told{meta: *m, position: a.Position})
 		}
 	case !listens:

@@ -10,9 +10,8 @@ import (
 	"github.com/randflake/randflake/internal/test/require"
 )
 
-// TestFloorOfAnother: who sees that another process has set the floor notes the loss once more if that floor
-// is not after all that it took itself, as the other one's clock was wrong. What a fast clock took does not
-// count.
+// TestFloorOfAnother: who sees that another process has set the floor notes the loss once more if that floor is
+// not after all that it took itself, as the other one's clock was wrong. What a fast clock took does not count.
 func TestFloorOfAnother(t *testing.T) {
 	const far = 600000
 	for _, c := range []struct {
@@ -105,7 +104,7 @@ func TestLossWithoutClock(t *testing.T) {
 	w.now = noon
 	require.Refuses(t, ErrLoss, "another process, which saw nothing")(takeWindow(t.Context(), w.b, w.present, 1))
 	w.data.clock = nil
-	w.wantFloor(1)
+	w.endAtFloor(1)
 }
 
 // TestLateFloor: a process stops before it sets the floor, and goes on when the backup that it saw is back. So its
@@ -154,18 +153,50 @@ func TestLateCreate(t *testing.T) {
 }
 
 // TestStoppedCreate: a process stops before it ends a new space, even one for IDs that were never used. Whoever
-// opens the space ends it.
+// opens the space ends it, as one that has lost all, whatever is done first.
 func TestStoppedCreate(t *testing.T) {
-	for _, neverUsed := range []bool{false, true} {
+	take := func(s *Space) error {
+		_, err := takeWindow(t.Context(), s, s.Limits().WindowOf(noon), 1)
+		return err
+	}
+	for _, tt := range []struct {
+		neverUsed bool
+		do        func(*Space) error
+		err       error
+		why       string
+	}{
+		{false, take, ErrLoss, "created for IDs that were in use"},
+		{true, take, ErrLoss, "its creator was stopped"},
+		{false, func(s *Space) error { return s.Retire(t.Context()) }, nil, "created for IDs that were in use"},
+		{false, func(s *Space) error { return s.ReportLoss(t.Context(), "by hand") }, nil, "by hand"},
+		{false, func(s *Space) error { return s.SetTrust(t.Context(), true) }, nil, "its trust was given"},
+	} {
 		data := newMemory()
-		config := Config{Name: "s", Limits: Limits{Nodes: 1024, Reserve: 3}, NeverUsed: neverUsed, Clock: atNoon}
+		data.incarnation = "first"
+		config := Config{Name: "s", Limits: Limits{Nodes: 1024, Reserve: 3}, NeverUsed: tt.neverUsed, Clock: atNoon}
 		require.Refuses(t, ErrOutcomeUnknown, "create")(Create(t.Context(), failing(data, second(isSwap)), config))
 		s := open(t, conn{memory: data}, atNoon)
-		require.Refuses(t, ErrLoss, "take")(takeWindow(t.Context(), s, s.Limits().WindowOf(noon), 1))
+		s.sleep = noSleep
+		require.ErrorIs(t, tt.do(s), tt.err, "%s", tt.why)
 		m := data.metaOf("s")
 		want := m.newFloor(noon)
-		require.That(t, !m.isMarked() && m.Floor == want && m.Begin == want, "never used: %v: %+v", neverUsed, m)
+		require.That(t, !m.isMarked() && m.Floor == want && m.Begin == want && m.Why == tt.why, "want %s: %+v", tt.why, m)
 	}
+}
+
+// TestSeenCreate: another process has seen the mark of a new space for IDs that were never used. If the creator goes
+// on before that process sets a floor, leases begin at once.
+func TestSeenCreate(t *testing.T) {
+	data := newMemory()
+	var other *Space
+	var seen *snapshot
+	engine := before(data, second(isSwap), func() {
+		other = open(t, conn{memory: data}, atNoon)
+		seen, _ = other.read(t.Context(), leasesRecord)
+	})
+	createAs(t, engine, Config{Name: "s", NeverUsed: true, Clock: atNoon})
+	require.NoError(t, other.noteLoss(t.Context(), seen, seen.loss()))
+	require.Done(t)(takeWindow(t.Context(), other, other.Limits().WindowOf(noon), 1))
 }
 
 // TestFloor is that of the later clock, when the data were read.

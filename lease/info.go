@@ -10,7 +10,7 @@ type Info struct {
 	Limits
 	MainNodes  uint32    // how many nodes are not of the reserve
 	TakenNodes uint32    // how many nodes of the present window are taken, or given up
-	Check      string    // check value of the secret, in hexadecimal, or ""
+	CheckValue string    // check value of the secret, in hexadecimal, or ""
 	Trust      bool      // another incarnation of the data is no loss
 	ServerTime time.Time // by the server's clock, or zero if it has none
 
@@ -28,8 +28,7 @@ type Info struct {
 	MovedTo string // where the space is that takes the place of the retired one, or ""
 }
 
-// Info reads the space. With ErrClock or ErrUnsafe, which a take would return too, the Info is
-// complete.
+// Info reads the space. With ErrClock or ErrUnsafe, which a take would return too, the Info is complete.
 func (s *Space) Info(ctx context.Context) (Info, error) {
 	seen, err := s.readExisting(ctx)
 	if err != nil {
@@ -39,13 +38,13 @@ func (s *Space) Info(ctx context.Context) (Info, error) {
 	info := Info{
 		Limits:       m.Limits,
 		MainNodes:    m.mainNodes(),
-		Check:        m.Check,
+		CheckValue:   m.Check,
 		Trust:        m.Trust,
 		ServerTime:   seen.Time,
 		UnnotedLoss:  seen.loss(),
 		FloorsSet:    m.Losses,
 		Why:          m.Why,
-		ReserveOpens: m.reserveOpens(seen.answered),
+		ReserveOpens: m.leasingResumes(seen.answered),
 		FloorExcess:  m.floorExcess(seen.later()),
 		Retired:      m.Retired,
 		MovedTo:      m.MovedTo,

@@ -190,7 +190,7 @@ func TestCounts(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		var machine atomic.Uint64
 		defer vmgen.Pretend(&machine)()
-		s := newSource(t, Limits{First: 1 << 16})
+		s := newSource(t, Limits{FirstNode: 1 << 16})
 		k := keepOn(t, s, WithOutage(0))
 		g := k.Generator()
 		want := map[string]float64{
@@ -621,7 +621,7 @@ func TestKeepOptions(t *testing.T) {
 		"two for a generator": {[8]byte{}, secret, Generating(randflake.Strict(), randflake.Strict()), nil},
 		"the space's secret":  {secret.CheckValue(), secret, quiet, nil},
 	} {
-		space := createAs(t, conn{memory: newMemory()}, Config{Check: c.check, NeverUsed: true})
+		space := createAs(t, conn{memory: newMemory()}, Config{CheckValue: c.check, NeverUsed: true})
 		k, err := Keep(t.Context(), space, c.secret, quiet, c.option)
 		require.That(t, errors.Is(err, c.err) && (k == nil) == (err != nil), "%s: %v, %v, want %v", name, k, err, c.err)
 		if k != nil {

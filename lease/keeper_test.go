@@ -17,12 +17,14 @@ import (
 	"github.com/randflake/randflake/internal/test/require"
 )
 
-// A queue is a generator's. It has an ID for a time if a lease covers it.
+// The keepers here have a queue in place of a generator; those of keep_test.go have a generator.
+
+// A queue is a generator's. It has an ID for a time that is in one of its leases.
 type queue struct {
 	mu     sync.Mutex
 	leases []randflake.Lease
 	unfit  error // what Add returns, if it is not nil
-	closes int   // how often it was closed
+	closes int   // how often it was closed, by a keeper whose goroutine has ended
 }
 
 func (q *queue) Add(l randflake.Lease) error {
@@ -38,7 +40,12 @@ func (q *queue) Add(l randflake.Lease) error {
 	return nil
 }
 
-func (q *queue) Drop()                       { q.leases = nil }
+func (q *queue) Drop() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.leases = nil
+}
+
 func (q *queue) OnRefusal(func(error, bool)) {}
 func (q *queue) Ready() error                { return nil }
 
@@ -66,48 +73,6 @@ func (q *queue) has(t time.Time) bool {
 	}
 	return false
 }
-
-func create(t *testing.T, engine Engine, limits Limits, now func() time.Time) *Space {
-	t.Helper()
-	return createAs(t, engine, Config{Name: "s", Limits: limits, NeverUsed: true, Clock: now})
-}
-
-func createAs(t testing.TB, engine Engine, config Config) *Space {
-	t.Helper()
-	s, err := Create(t.Context(), engine, config)
-	require.NoError(t, err)
-	return s
-}
-
-func open(t *testing.T, engine Engine, now func() time.Time) *Space {
-	t.Helper()
-	s, err := Open(t.Context(), engine, Config{Name: "s", Clock: now})
-	require.NoError(t, err)
-	return s
-}
-
-// noSleep is for Space.sleep, where nothing but the test's own calls is waited for.
-func noSleep(context.Context, time.Duration) error { return nil }
-
-// at is a clock that a test sets.
-func at(now *time.Time) func() time.Time {
-	return func() time.Time { return *now }
-}
-
-// A shifted clock is off by a duration, which a test may change while others read it.
-type shifted struct{ atomic.Int64 }
-
-func (s *shifted) now() time.Time { return time.Now().Add(time.Duration(s.Load())) }
-
-// In a bubble time begins in the year 2000, before the epoch.
-func bubble(t *testing.T, f func(t *testing.T)) {
-	synctest.Test(t, func(t *testing.T) {
-		time.Sleep(time.Until(time.Unix(1800000000, 0)))
-		f(t)
-	})
-}
-
-var quiet = WithLogger(slog.New(slog.DiscardHandler))
 
 // TestKeeperRefused: a caller who is refused causes a try at once, and many a try a second.
 func TestKeeperRefused(t *testing.T) {
@@ -269,9 +234,9 @@ func (c *crew) step(t *testing.T) *member {
 	return m
 }
 
-// TestYear: a year of twelve processes in a layout of 32 nodes, which are restarted at random; one in a
-// hundred is killed without a word, which is the same, as no process says one. One process has a clock that
-// is fast by 100 days for a month. All have IDs all the time, and the store does not grow.
+// TestYear: a year of twelve processes in a layout of 32 nodes. After one step in fifty the process starts
+// anew, which is the same as being killed. One process has a clock that is fast by 100 days for a month. All
+// have IDs all the time, and the store does not grow.
 func TestYear(t *testing.T) {
 	days := time.Duration(365)
 	if testing.Short() {
@@ -336,9 +301,7 @@ func TestCallsOfKeeper(t *testing.T) {
 		data := newMemory()
 		var q queue
 		keeper, err := q.keep(t, create(t, conn{memory: data}, Limits{}, time.Now), WithClock(time.Now))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer keeper.Close()
 		after := func(pause time.Duration) (calls, swaps int) {
 			time.Sleep(pause)

@@ -50,8 +50,8 @@ func (s *Space) startFrom(m *meta) {
 	s.known.meta = m
 }
 
-// rememberLoss remembers a loss until the floor is set. Later answers may not show it, as swaps
-// raise the position.
+// rememberLoss remembers a loss, which seen has shown, until the floor is set. Later answers may not
+// show it, as swaps raise the position.
 func (s *Space) rememberLoss(seen *snapshot, why string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,7 +72,7 @@ func (s *Space) rememberRetired(as retirement) {
 }
 
 // learn remembers what a swap of this handle has made durable. What another call has learned of a
-// later swap stays. In a new term all that was known before is void.
+// later swap stays. In a new term all that was known before is dropped.
 //
 // Within a term the known meta stays too. It can only become retired, which rememberRetired is for:
 // after may be older than that.

@@ -111,8 +111,7 @@ func (l *loop) close() {
 	l.running.Wait()
 }
 
-// wakeUp shortens the pause, as a caller was refused. It returns at once and is safe for concurrent
-// use.
+// wakeUp shortens the pause, as a caller was refused. It returns at once and is safe for concurrent use.
 func (l *loop) wakeUp() {
 	select {
 	case l.wake <- struct{}{}:
@@ -141,15 +140,14 @@ func (l *loop) pauseFor(ctx context.Context, pause time.Duration) bool {
 	return ctx.Err() == nil
 }
 
-// step takes the windows that are wanted now, reports, and returns for how long there is nothing to
-// do.
+// step takes the windows that are wanted now, reports, and returns for how long there is nothing to do.
 func (l *loop) step(ctx context.Context) (pause time.Duration) {
 	err := l.takeWanted(ctx)
 	now := l.now()
 
 	// takeWanted asked for the window that was present when it began. The clock may have moved since
 	// then, to a window that was not asked for.
-	if err == nil && !l.plan.IsAsked(l.limits.WindowOf(now)) {
+	if err == nil && !l.plan.HasOutcome(l.limits.WindowOf(now)) {
 		err = errLate
 	}
 
@@ -177,9 +175,8 @@ func (l *loop) backOff(now time.Time) time.Duration {
 	return min(pause, max(left, shortestPause))
 }
 
-// isUrgent reports whether the leases end in less than urgentBelow, or have ended. Before the first
-// step has reported until when there are leases, it returns false, so that the first takes may last
-// for longestTake.
+// isUrgent reports whether the leases end in less than urgentBelow, or have ended. Before the first step has
+// reported until when there are leases, it returns false, so that the first takes may last for longestTake.
 func (l *loop) isUrgent() bool {
 	return !l.status.End.IsZero() && l.plan.Left(l.now()) < urgentBelow
 }

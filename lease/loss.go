@@ -14,10 +14,15 @@ import (
 // after the windows of all leases that the space may have forgotten, and opens the reserve.
 // reserve.go says what is leased before the floor.
 //
-// That takes two swaps. The first one puts a loss mark into meta, in a new term. The second one sets
-// the floor by clocks that were read after it, and expects that mark. So a process that stops between
-// deciding and swapping does no harm: if a backup comes back meanwhile, the late floor does not fit
-// there, and a late mark only has the loss noted once more.
+// That takes two swaps of meta, of which the second one expects what the first one has put:
+//
+//	     mark                       setFloor
+//	------|--------------------------|------------------------------
+//	      a mark, in a new term      a floor, in another new term:
+//	      nothing is granted         by clocks that were read after the mark
+//
+// So a process that stops between deciding and swapping does no harm: if a backup comes back meanwhile,
+// the late floor does not fit there, and a late mark only has the loss noted once more.
 
 // longestWhy keeps what people report within the room that small stores keep for meta.
 const longestWhy = 150
@@ -33,9 +38,12 @@ func (s *Space) ReportLoss(ctx context.Context, why string) error {
 }
 
 // noteLoss notes a loss that an answer shows. It returns nil also if another process changed the space
-// meanwhile: the next answer says whether the loss is still to be noted.
+// meanwhile: the next answer says whether the loss is still to be noted. A new space has lost nothing if its
+// creator takes the mark away.
 func (s *Space) noteLoss(ctx context.Context, seen *snapshot, why string) error {
-	s.rememberLoss(seen, why)
+	if !seen.isNew() {
+		s.rememberLoss(seen, why)
+	}
 	_, err := s.tryToNote(ctx, seen, why)
 	return err
 }
@@ -46,12 +54,13 @@ func (s *Space) noteLoss(ctx context.Context, seen *snapshot, why string) error 
 //   - Not noted, without an error: another process was faster than the mark, or the mark was lost. The
 //     caller looks at the space again.
 //   - An error: the loss is still to be noted. The space may be marked, and then every process notes it.
-func (s *Space) tryToNote(ctx context.Context, seen *snapshot, why string) (noted bool, err error) {
+func (s *Space) tryToNote(ctx context.Context, seen *snapshot, why string) (bool, error) {
 	marked, err := s.mark(ctx, seen, why)
 	if err != nil {
 		return false, err
 	}
 	before := seen.restoredMeta()
+	noted := false
 	err = s.untilDone(ctx, func(latest *snapshot) (done bool, err error) {
 		if latest.isMarked() { // by this process or by another one
 			noted, err = s.setFloor(ctx, latest, why)
@@ -89,9 +98,8 @@ func (s *Space) mark(ctx context.Context, seen *snapshot, why string) (marked bo
 	return s.putMark(ctx, seen, m)
 }
 
-// putMark puts a meta with a mark, in a new term. It is not done if another process was faster. What
-// putMeta does after its swap is left to the second swap: a mark is of no data, it grants nothing, and
-// as nothing is learned from it, this handle goes on to see the loss.
+// putMark puts a meta with a mark, in a new term. It is not done if another process was faster. The
+// handle learns nothing from a mark, so it still sees the loss.
 func (s *Space) putMark(ctx context.Context, seen *snapshot, m *meta) (done bool, err error) {
 	m.Term = cryptorand.Text()
 	after, err := s.swapMeta(ctx, seen, m, nil)
@@ -102,6 +110,9 @@ func (s *Space) putMark(ctx context.Context, seen *snapshot, m *meta) (done bool
 }
 
 func (seen *snapshot) isMarked() bool { return seen.meta != nil && seen.meta.isMarked() }
+
+// isNew reports whether the mark is that of a new space, whose floor is not set yet.
+func (seen *snapshot) isNew() bool { return seen.meta != nil && seen.meta.Lineage == newMark }
 
 // setFloor sets the floor, and chooses a slice of the reserve, if meta and leases are still those of
 // seen, which has the mark. It is not done if another process was faster, or the data was replaced.
@@ -118,7 +129,7 @@ func (s *Space) setFloor(ctx context.Context, seen *snapshot, why string) (done 
 	m.Incarnation = seen.Incarnation
 	m.Losses++
 	m.Floor = max(m.Floor, m.newFloor(seen.later()))
-	if seen.meta.Lineage == newMark {
+	if seen.isNew() {
 		m.Begin = m.Floor // an earlier space may have leased from a reserve as well
 	}
 
@@ -151,21 +162,21 @@ func (m *meta) floorExcess(now time.Time) time.Duration {
 // restoredMeta returns the meta that is there, with what the store may have lost and this handle knows.
 // A space that is gone is made again as this handle knew it.
 func (seen *snapshot) restoredMeta() *meta {
-	known := seen.known.meta
-	m := *cmp.Or(seen.meta, known)
+	knownMeta := seen.known.meta
+	m := *cmp.Or(seen.meta, knownMeta)
 	m.Abandoned = slices.Concat(m.Abandoned, seen.abandoned())
 	if !m.Retired {
-		m.retirement = known.retirement
+		m.retirement = knownMeta.retirement
 	}
 	// An older copy may have the trust that was taken back since. That stays taken back, unless a
 	// person has just given it anew.
-	mayBeOlder := m.UID == known.UID && m.Losses <= known.Losses && m.Lineage != trustMark
-	if mayBeOlder && !known.Trust {
+	mayBeOlder := m.UID == knownMeta.UID && m.Losses <= knownMeta.Losses && m.Lineage != trustMark
+	if mayBeOlder && !knownMeta.Trust {
 		m.Trust = false
 	}
 	// Of two values the higher one is safe: it refuses more.
-	m.Losses = max(m.Losses, known.Losses)
-	m.Begin = max(m.Begin, known.Begin)
-	m.Floor = max(m.Floor, known.Floor)
+	m.Losses = max(m.Losses, knownMeta.Losses)
+	m.Begin = max(m.Begin, knownMeta.Begin)
+	m.Floor = max(m.Floor, knownMeta.Floor)
 	return &m
 }

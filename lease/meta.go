@@ -11,8 +11,8 @@ import (
 	"github.com/randflake/randflake/lease/internal/stored"
 )
 
-// meta is the entry that every swap expects. It changes only when a process sees a loss of data, the
-// trust of the space changes, or it is retired.
+// meta is the entry that every swap expects. Once the space is made, it changes only when a process
+// sees a loss of data, the trust of the space changes, or it is retired.
 type meta struct {
 	Limits `json:"-"`
 	Check  string `json:"check,omitempty"` // of the secret
@@ -35,17 +35,22 @@ type meta struct {
 	Announced bool     `json:"announced,omitempty"` // a move is to make the space, and until then there is none
 	Abandoned []string `json:"abandoned,omitempty"` // the UIDs of spaces that were announced here, and are never made
 
-	before [][]byte // the entries that this was made of, for their keys that this program does not know
+	madeFrom [][]byte // entries, for their keys that this program does not know
 }
 
-// A storedMeta is meta as a store has it. Times are Unix seconds, and durations are in seconds.
+// A storedMeta is meta as a store has it.
 type storedMeta struct {
 	Format int `json:"format"`
 	storedLimits
 	*meta
-	Begin int64 `json:"begin,omitempty"` // the first second of that window
-	Floor int64 `json:"floor"`           // of that window
-	Tick  int64 `json:"tick,omitempty"`  // of that tick
+	storedTimes
+}
+
+// storedTimes are the first seconds of windows and of a tick, as Unix times.
+type storedTimes struct {
+	BeginSecond int64 `json:"begin,omitempty"`
+	FloorSecond int64 `json:"floor"`
+	TickSecond  int64 `json:"tick,omitempty"`
 }
 
 // A program that knows another format would grant what this one forbids.
@@ -64,8 +69,11 @@ func newMeta(seen *snapshot, limits Limits, config Config) *meta {
 		Why:         "created for IDs that were in use",
 		Abandoned:   seen.abandoned(),
 	}
-	if config.Check != [8]byte{} {
-		m.Check = hex.EncodeToString(config.Check[:])
+	if config.NeverUsed {
+		m.Why = "its creator was stopped" // beginAtOnce takes that away
+	}
+	if config.CheckValue != [8]byte{} {
+		m.Check = hex.EncodeToString(config.CheckValue[:])
 	}
 	return m
 }
@@ -76,21 +84,18 @@ func (m *meta) mayShareIDs(other *meta) bool {
 	return m.Check == "" || other.Check == "" || m.Check == other.Check
 }
 
-// encode also forgets the oldest of many abandoned spaces.
-func (m *meta) encode() ([]byte, error) {
+// encode leaves out the oldest of many abandoned spaces.
+func (m meta) encode() ([]byte, error) {
 	const mostAbandoned = 20 // keeps the entry small
 	m.Abandoned = m.Abandoned[max(len(m.Abandoned)-mostAbandoned, 0):]
-	return stored.Encode(m.stored(), m.before...)
+	return stored.Encode(storedMeta{metaFormat, m.Limits.stored(), &m, m.times()}, m.madeFrom...)
 }
 
-func (m *meta) stored() storedMeta {
-	return storedMeta{
-		Format:       metaFormat,
-		storedLimits: m.Limits.stored(),
-		meta:         m,
-		Begin:        m.start(m.Begin).Unix(),
-		Floor:        m.start(m.Floor).Unix(),
-		Tick:         m.tickStart(m.Tick).Unix(),
+func (m *meta) times() storedTimes {
+	return storedTimes{
+		BeginSecond: m.start(m.Begin).Unix(),
+		FloorSecond: m.start(m.Floor).Unix(),
+		TickSecond:  m.tickStart(m.Tick).Unix(),
 	}
 }
 
@@ -98,26 +103,26 @@ func (m *meta) stored() storedMeta {
 var farthest = time.Date(10000, time.January, 1, 0, 0, 0, 0, time.UTC)
 
 func decodeMeta(value []byte) (*meta, error) {
-	m := &meta{before: [][]byte{value}}
-	stored := storedMeta{meta: m}
-	if err := json.Unmarshal(value, &stored); err != nil {
+	m := &meta{madeFrom: [][]byte{value}}
+	found := storedMeta{meta: m}
+	if err := json.Unmarshal(value, &found); err != nil {
 		return nil, err
 	}
-	if stored.Format != metaFormat {
-		return nil, fmt.Errorf("its format is %d, and this program knows %d alone", stored.Format, metaFormat)
+	if found.Format != metaFormat {
+		return nil, fmt.Errorf("its format is %d, and this program knows %d alone", found.Format, metaFormat)
 	}
-	m.Limits = stored.limits()
+	m.Limits = found.limits()
 	if err := m.Limits.check(); err != nil {
 		return nil, errors.New("a limit is missing or wrong")
 	}
 	if m.UID == "" {
 		return nil, errors.New("the space has no UID")
 	}
-	m.Begin = m.WindowOf(time.Unix(stored.Begin, 0))
-	m.Floor = m.WindowOf(time.Unix(stored.Floor, 0))
-	m.Tick = m.tickOf(time.Unix(stored.Tick, 0))
-	inRange := min(stored.Begin, stored.Floor, stored.Tick) >= 0 && stored.Tick <= farthest.Unix()
-	if !inRange || m.stored() != stored {
+	m.Begin = m.WindowOf(time.Unix(found.BeginSecond, 0))
+	m.Floor = m.WindowOf(time.Unix(found.FloorSecond, 0))
+	m.Tick = m.tickOf(time.Unix(found.TickSecond, 0))
+	inRange := min(found.BeginSecond, found.FloorSecond, found.TickSecond) >= 0 && found.TickSecond <= farthest.Unix()
+	if !inRange || m.times() != found.storedTimes {
 		return nil, errors.New("no window or tick begins at one of its times")
 	}
 	return m, nil
@@ -135,7 +140,7 @@ func (m *meta) isMarked() bool {
 	return m.Lineage == lossMark || m.Lineage == trustMark || m.Lineage == newMark
 }
 
-// isOf reports whether the answer comes from the data of this meta.
-func (m *meta) isOf(a Answer) bool {
+// matches reports whether an answer comes from the data of this meta.
+func (m *meta) matches(a Answer) bool {
 	return m.Lineage == a.Lineage && (m.Trust || m.Incarnation == a.Incarnation)
 }

@@ -147,7 +147,7 @@ func (mv *move) makeNew(ctx context.Context, retired *snapshot, announced *meta)
 	}
 	switch {
 	case seen.meta != nil && seen.meta.UID != announced.UID:
-		return fmt.Errorf("%w: %s: another process has just made it: try again", ErrExists, mv.to)
+		return fmt.Errorf("%w: %s: another space was made there: try again", errBusy, mv.to)
 	case seen.meta != nil:
 		mv.to.startFrom(seen.meta)
 		return nil
@@ -176,8 +176,7 @@ func (mv *move) copyTo(ctx context.Context, seen, retired *snapshot) error {
 	}
 	done, err := mv.to.putMeta(ctx, seen, m, nodes.Encode())
 	if err == nil && !done {
-		err = fmt.Errorf("%w: %s: another process was faster, or its data was lost meanwhile: try again",
-			ErrExists, mv.to)
+		err = fmt.Errorf("%w, or its data was lost meanwhile: %s: try again", errBusy, mv.to)
 	}
 	return err
 }
@@ -195,7 +194,7 @@ func (mv *move) successorMeta(retired *meta, seen *snapshot) *meta {
 	m.Incarnation = seen.Incarnation
 	m.Trust = seen.announced.Trust
 	m.Abandoned = seen.announced.Abandoned
-	m.before = slices.Concat(retired.before, seen.announced.before)
+	m.madeFrom = slices.Concat(retired.madeFrom, seen.announced.madeFrom)
 	m.Why = "moved from " + mv.from.String()
 	m.Floor = max(m.Floor, m.newFloor(seen.later()))
 	return &m

@@ -6,19 +6,20 @@ import (
 	"fmt"
 )
 
-// announceCounters puts the counters of the old space beside the announcement, as counters that wait.
-// So if one can't be read, or the store has no room for them, that shows before the old space is
-// retired.
+// announceCounters puts the counters of the old space beside the announcement, as counters that wait. So if one
+// can't be read, or the store has no room for them, that shows before the old space is retired.
 func (mv *move) announceCounters(ctx context.Context, uid string) error {
 	seen, err := mv.to.read(ctx, leasesRecord)
 	if err != nil {
 		return err
 	}
 	if !seen.announces(uid) {
-		if seen.meta == nil { // the old space must not be retired for one that is never made
-			return fmt.Errorf("%w: %s: data was lost meanwhile, or another move has begun: try again", ErrOutcomeUnknown, mv.to)
+		if seen.meta != nil {
+			return nil // the space was made, or the third step says what came in its place
 		}
-		return nil // the space was made, or the third step says what came in its place
+		// The old space must not be retired for one that is never made.
+		return fmt.Errorf("%w: %s: data was lost meanwhile, or another move has begun: try again",
+			ErrOutcomeUnknown, mv.to)
 	}
 	return mv.from.eachCounter(ctx, func(name string, value []byte) error {
 		if _, err := decodeCounter(name, value, ""); err != nil {
@@ -35,8 +36,8 @@ func (mv *move) announceCounters(ctx context.Context, uid string) error {
 // copyCounters puts the counters of the retired space into the announced one, as long as the
 // announcement is that of seen.
 func (mv *move) copyCounters(ctx context.Context, seen *snapshot) error {
-	return mv.from.eachCounter(ctx, func(name string, waiting []byte) error {
-		if err := mv.copyCounter(ctx, name, waiting, seen); err != nil {
+	return mv.from.eachCounter(ctx, func(name string, expectedValue []byte) error {
+		if err := mv.copyCounter(ctx, name, expectedValue, seen); err != nil {
 			return fmt.Errorf("counter %s: %w", name, err)
 		}
 		return nil
@@ -46,25 +47,25 @@ func (mv *move) copyCounters(ctx context.Context, seen *snapshot) error {
 // copyCounter puts a counter of the retired space into the announced one, in place of what an earlier
 // attempt has put: since then the old space may have lost its retirement, and given numbers. If another
 // process has just made the new space, copyCounter changes nothing, and makeNew finds that out.
-func (mv *move) copyCounter(ctx context.Context, name string, waiting []byte, seen *snapshot) error {
-	attempts := mv.to.attempts(counterRecord(name))
-	attempts.latest = seen.guess(attempts.record, waiting) // unless the counter was changed since announceCounters
+func (mv *move) copyCounter(ctx context.Context, name string, expectedValue []byte, seen *snapshot) error {
+	// The first attempt guesses that the counter was not changed since announceCounters.
+	attempts := mv.to.attemptsFrom(seen.guess(counterRecord(name), expectedValue))
 	for {
-		there, err := attempts.next(ctx)
+		found, err := attempts.next(ctx)
 		if err != nil {
 			return err
 		}
-		if there.meta != nil {
+		if found.meta != nil {
 			return nil
 		}
-		if !bytes.Equal(there.rawMeta, seen.rawMeta) {
+		if !bytes.Equal(found.rawMeta, seen.rawMeta) {
 			return fmt.Errorf("%w: %s: another move has begun: try again", ErrOutcomeUnknown, mv.to)
 		}
 		value, err := mv.retiredCounter(ctx, name, seen.announced.UID)
 		if err != nil {
 			return err
 		}
-		after, err := mv.to.swap(ctx, there, Entry{there.record.name, value})
+		after, err := mv.to.swap(ctx, found, Entry{found.record.name, value})
 		if err != nil {
 			return err
 		}

@@ -23,8 +23,7 @@ type settings struct {
 	generating  []randflake.Option
 }
 
-// WithNodes leases n contiguous nodes, 1 to 131,072, instead of one. Each makes at most 131,072 IDs
-// a second.
+// WithNodes leases n contiguous nodes, 1 to 131,072, instead of one. Each makes at most 131,072 IDs a second.
 func WithNodes(n int) Option {
 	return Option{func(s *settings) error {
 		if n < 1 || n > randflake.MaxNode+1 {
@@ -45,11 +44,10 @@ func WithOutage(d time.Duration) Option {
 	}}
 }
 
-// WithWait makes Keep wait up to d where waiting helps, instead of returning a WaitError: until the
-// window ends if all of its nodes are taken, or until leases are granted again after a loss of
-// data. The log says until when. By default Keep returns the WaitError at once. If it gets no lease
-// only because other processes change the space all the time, it tries again until its ctx ends,
-// also without WithWait.
+// WithWait makes Keep wait up to d where waiting helps, instead of returning a WaitError: until the window ends
+// if all of its nodes are taken, or until leases are granted again after a loss of data. The log says until
+// when. By default Keep returns the WaitError at once. If it gets no lease only because other processes change
+// the space all the time, it tries again until its ctx ends, also without WithWait.
 func WithWait(d time.Duration) Option {
 	return Option{func(s *settings) error {
 		s.longestWait = d
@@ -78,9 +76,8 @@ func WithLabel(label string) Option {
 	}}
 }
 
-// WithClock makes the generator and the keeper take the time from now instead of the system clock,
-// for tests and simulations. The keeper's timers are not affected. now must be safe for concurrent
-// use.
+// WithClock makes the generator and the keeper take the time from now instead of the system clock, for tests
+// and simulations. The keeper's timers are not affected. now must be safe for concurrent use.
 func WithClock(now func() time.Time) Option {
 	return Option{func(s *settings) error {
 		if now == nil {

@@ -51,8 +51,8 @@ func (s *Space) enter(seen *snapshot, c *Counter, period Period) error {
 	return nil
 }
 
-// checkBegin returns why a counter can't go on to another period, or nil: that is not a later one, or has
-// not begun.
+// checkBegin returns why a counter can't go on to another period, or nil. The period must be a later one,
+// and must have begun.
 func (s *Space) checkBegin(seen *snapshot, c *Counter, period Period) error {
 	if period.Begin.Unix() <= c.begin() {
 		return fmt.Errorf("%w: counter %s of %s is in %s already, and this machine's clock in %s",
@@ -68,8 +68,7 @@ func (s *Space) checkBegin(seen *snapshot, c *Counter, period Period) error {
 	return nil
 }
 
-// begin returns when the counter's period begins, in Unix seconds, or before all if it has none
-// yet.
+// begin returns when the counter's period begins, in Unix seconds, or before all if it has none yet.
 func (c *Counter) begin() int64 {
 	if c.Period == "" {
 		return math.MinInt64

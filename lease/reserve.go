@@ -6,18 +6,19 @@ import (
 	"github.com/randflake/randflake/lease/internal/taken"
 )
 
-// The reserve makes IDs go on after a loss of data, while no main node is leased for a window
-// before the floor.
+// The reserve makes IDs go on after a loss of data, while no main node is leased for a window before the floor.
 //
-// The last 64 x Reserve nodes of a space are 64 slices. Time is cut into ticks, and a loss belongs
-// to the tick in which it was noted. Before the floor all leases come from one slice, that of
-// number tick mod 64. It opens when the tick is over by every clock, and it serves the windows of
-// 64 ticks:
+// The last 64 x Reserve nodes of a space are 64 slices. Time is cut into ticks, and a loss belongs to the tick
+// in which it was noted. Before the floor all leases come from one slice, that of number tick mod 64. It opens
+// when the tick is over by every clock, and it serves the windows of 64 ticks:
 //
 //	tick k        k+1                                                 k+64
 //	|      x      |---- MaxSkew ----|                     |            |
 //	     noted                    opens                 floor
 //	[--------------- windows that slice k mod 64 serves ---------------)
+//	   Begin [------------ of which are leased ------------)
+//
+// Begin is 0, unless an earlier space may have leased from the slice.
 //
 // So two losses never share a second of a node:
 //
@@ -57,8 +58,8 @@ func (l Limits) sliceStart(tick int64) uint32 {
 	return l.mainNodes() + uint32(tick%sliceCount)*l.Reserve
 }
 
-// opens returns when the slice of a tick opens: when the tick is over by every clock.
-func (l Limits) opens(tick int64) time.Time { return l.tickStart(tick + 1).Add(l.MaxSkew) }
+// sliceOpens returns when the slice of a tick opens: when the tick is over by every clock.
+func (l Limits) sliceOpens(tick int64) time.Time { return l.tickStart(tick + 1).Add(l.MaxSkew) }
 
 // servedWindows returns the windows that the slice of a tick serves: from first on, and before end.
 func (l Limits) servedWindows(tick int64) (first, end int64) {
@@ -73,13 +74,13 @@ func (m *meta) chooseSlice(noted time.Time, nodes *taken.Nodes) {
 	nodes.Restart(m.Floor, m.sliceStart(m.Tick))
 }
 
-// reserveOpens returns when the reserve begins to serve the window that is present then: perhaps
+// leasingResumes returns when the reserve begins to serve the window that is present then: perhaps
 // before now. The zero time means that no window from now on is served.
-func (m *meta) reserveOpens(now time.Time) time.Time {
+func (m *meta) leasingResumes(now time.Time) time.Time {
 	if m.Tick == 0 {
 		return time.Time{} // no slice is open
 	}
-	opens := m.opens(m.Tick)
+	opens := m.sliceOpens(m.Tick)
 	begin := m.start(m.Begin) // before it an earlier space may have leased from the slice
 	if opens.Before(begin) {
 		opens = begin
@@ -94,8 +95,8 @@ func (m *meta) reserveOpens(now time.Time) time.Time {
 
 // nodesOf returns the nodes [begin, end) that are for leases of a window.
 func (m *meta) nodesOf(window int64) (begin, end uint32) {
-	// With tick 0, nothing is granted before the floor, and only Info asks for such a window.
-	if window >= m.Floor || m.Tick == 0 {
+	noSlice := m.Tick == 0 // then nothing is granted before the floor, and only Info asks for such a window
+	if window >= m.Floor || noSlice {
 		return 0, m.mainNodes()
 	}
 	begin = m.sliceStart(m.Tick)
@@ -120,7 +121,7 @@ func (l Limits) afterLoss() time.Duration {
 
 // LossPause returns for how long at most programs that are older than two windows make no IDs after a
 // loss of data, because the leases that they have ahead end before others are granted. It is 0 with
-// the default limits.
+// the default limits of Randflake.
 func (l Limits) LossPause() time.Duration {
 	again := time.Duration(l.tickSeconds())*time.Second + l.MaxSkew // when the reserve opens
 	if l.Reserve == 0 {

@@ -13,8 +13,8 @@ import (
 	"github.com/randflake/randflake/internal/test/require"
 )
 
-// gap returns the longest time without an ID in the next while.
-func (q *queue) gap(d time.Duration) (longest time.Duration) {
+// longestOutage returns the longest time without an ID in the next while.
+func (q *queue) longestOutage(d time.Duration) (longest time.Duration) {
 	const step = 100 * time.Millisecond
 	last := time.Now()
 	for end := last.Add(d); time.Now().Before(end); time.Sleep(step) {
@@ -65,7 +65,7 @@ func TestReserve(t *testing.T) {
 			for second := rand.IntN(step); second < 60; second += step {
 				bubble(t, func(t *testing.T) {
 					time.Sleep(time.Duration(second) * time.Second)
-					gap := c.gap(t, second%2 == 1)
+					gap := c.play(t, second%2 == 1)
 					isShort := gap <= 0 || c.most > 0 && gap <= c.most+2*time.Second
 					require.That(t, isShort, "from second %d on: no ID for %v, want at most %v", second, gap, c.most)
 				})
@@ -76,8 +76,8 @@ func TestReserve(t *testing.T) {
 
 const reserveWait = 68 * time.Second // until the reserve opens: a tick of 8 s, and MaxSkew
 
-// gap returns the longest time without an ID from the first one on. The store hangs or fails while it is away.
-func (c lossCase) gap(t *testing.T, hangs bool) (longest time.Duration) {
+// play returns the longest time without an ID from the first one on. The store hangs or fails while it is away.
+func (c lossCase) play(t *testing.T, hangs bool) (longest time.Duration) {
 	data := newMemory()
 	data.incarnation = "first"
 	var away atomic.Bool
@@ -112,7 +112,7 @@ func (c lossCase) gap(t *testing.T, hangs bool) (longest time.Duration) {
 	if c.age > 0 {
 		time.Sleep(c.age)
 		away.Store(true)
-		longest = q.gap(c.away)
+		longest = q.longestOutage(c.away)
 		away.Store(false)
 	}
 	switch {
@@ -122,10 +122,10 @@ func (c lossCase) gap(t *testing.T, hangs bool) (longest time.Duration) {
 		data.replace("second")
 	}
 	if c.also > 0 {
-		longest = max(longest, q.gap(c.also))
+		longest = max(longest, q.longestOutage(c.also))
 		data.replace("third")
 	}
-	return max(longest, q.gap(10*time.Minute))
+	return max(longest, q.longestOutage(10*time.Minute))
 }
 
 // TestReserveSize: after a loss of data processes go on without a gap if the reserve has nodes for them all. If
@@ -398,11 +398,11 @@ func TestRegions(t *testing.T) {
 	} {
 		require.That(t, tt.regions*tt.nodes == randflake.MaxNode+1, "%d parts of %d nodes", tt.regions, tt.nodes)
 		for _, region := range []uint32{0, tt.regions - 1} {
-			part := Limits{First: region * tt.nodes, Nodes: tt.nodes}
-			usual := mainNodesOf(t, part, tt.spared)
+			part := Limits{FirstNode: region * tt.nodes, Nodes: tt.nodes}
+			usual := checkPart(t, part, tt.spared)
 			require.Equal(t, uint64(usual)*(randflake.MaxSequence+1), tt.perSecond, "%d regions: IDs a second", tt.regions)
 			part.Reserve = tt.most
-			n := mainNodesOf(t, part, tt.most)
+			n := checkPart(t, part, tt.most)
 			require.That(t, n >= tt.most, "%d regions: %d main nodes beside a reserve of %d", tt.regions, n, tt.most)
 			larger := int64(tt.most + 1)
 			require.That(t, int64(tt.nodes)-sliceCount*larger < larger,
@@ -411,9 +411,9 @@ func TestRegions(t *testing.T) {
 	}
 }
 
-// mainNodesOf makes a space with a part, and returns how many nodes of a window can be leased. After a loss of data as many
+// checkPart makes a space with a part, and returns how many nodes of a window can be leased. After a loss of data as many
 // as the reserve has can be leased, no more, and all of them are of the part.
-func mainNodesOf(t *testing.T, part Limits, reserve uint32) (nodes uint32) {
+func checkPart(t *testing.T, part Limits, reserve uint32) (nodes uint32) {
 	t.Helper()
 	now := noon
 	data := newMemory()
@@ -430,14 +430,16 @@ func mainNodesOf(t *testing.T, part Limits, reserve uint32) (nodes uint32) {
 func takeAll(t *testing.T, s *Space, window int64) (nodes uint32) {
 	t.Helper()
 	limits := s.Limits()
-	for n := limits.Nodes; n > 0; {
+	for n := limits.mainNodes(); n > 0; {
 		l, err := takeWindow(t.Context(), s, window, n)
 		if err != nil {
+			tooMany := errors.Is(err, ErrFull) || errors.Is(err, ErrLoss) // of the window, or of the reserve
+			require.Must(t, tooMany, "%+v: take %d nodes: %v", limits, n, err)
 			n /= 2
 			continue
 		}
 		nodes += n
-		require.That(t, l.FirstNode >= limits.First && l.LastNode <= limits.Last(),
+		require.That(t, l.FirstNode >= limits.FirstNode && l.LastNode <= limits.LastNode(),
 			"%+v: a lease of nodes %d to %d", limits, l.FirstNode, l.LastNode)
 	}
 	return nodes

@@ -6,8 +6,7 @@ import (
 	"slices"
 )
 
-// A retirement says that a space is retired, and for which one. The zero retirement is that of a
-// space in use.
+// A retirement says that a space is retired, and for which one. The zero retirement is that of a space in use.
 type retirement struct {
 	Retired   bool   `json:"retired,omitempty"`   // nothing is granted any more
 	Successor string `json:"successor,omitempty"` // the UID of the space that takes its place, or ""

@@ -13,7 +13,7 @@ import (
 // evidence and the clocks.
 //
 // The call took from asked to answered. What a take may have goes by asked, the earliest time that
-// it can be; the floor, and what people are told, by answered, the latest.
+// it can be; the floor by later(), the latest.
 type snapshot struct {
 	Answer
 	record      record
@@ -41,13 +41,13 @@ var leasesRecord = record{entry.Leases, taken.WentBack}
 
 // read reads a record, and meta, which comes along with every record.
 func (s *Space) read(ctx context.Context, r record) (*snapshot, error) {
-	seen := s.newSnapshot(r)
-	var err error
-	seen.Answer, err = s.engine.Read(ctx, s.entryName(metaEntry), s.entryName(r.name))
-	if err != nil {
-		return nil, s.storeError("read", err)
-	}
-	return seen, seen.complete(s)
+	return s.observe(r, func(seen *snapshot) (err error) {
+		seen.Answer, err = s.engine.Read(ctx, s.entryName(metaEntry), s.entryName(r.name))
+		if err != nil {
+			return s.storeError("read", err)
+		}
+		return nil
+	})
 }
 
 // eachEntry calls do for each entry of the engine whose name begins with prefix, by name, until do fails.
@@ -70,15 +70,18 @@ func (s *Space) eachEntry(ctx context.Context, prefix string, do func(Entry) err
 	}
 }
 
-// newSnapshot begins a snapshot before the call: with the time, and with what is known by then.
-func (s *Space) newSnapshot(r record) *snapshot {
-	return &snapshot{record: r, asked: s.now(), known: s.knownOf(r)}
+// observe returns a snapshot of what a call of the engine answers. There is none if the call failed.
+func (s *Space) observe(r record, call func(seen *snapshot) error) (*snapshot, error) {
+	seen := &snapshot{record: r, asked: s.now(), known: s.knownOf(r)}
+	if err := call(seen); err != nil {
+		return nil, err
+	}
+	seen.answered = s.now()
+	return seen, seen.decode(s)
 }
 
-// complete ends a snapshot after the call. It returns an error if the entries can't be read, or are
-// of another space than that of the handle.
-func (seen *snapshot) complete(s *Space) error {
-	seen.answered = s.now()
+// decode returns an error if the entries can't be read, or are of another space than that of the handle.
+func (seen *snapshot) decode(s *Space) error {
 	seen.rawMeta = seen.Entries[0].Value
 	seen.value = seen.Entries[1].Value
 	if seen.rawMeta == nil {

@@ -27,8 +27,7 @@ type Space struct {
 	known known // with mu held
 }
 
-// openTimeout bounds Open, Create and the first look of Move, as some engines wait for their server
-// for ever.
+// openTimeout bounds Open, Create and the first look of Move, as some engines wait for their server for ever.
 const openTimeout = 10 * time.Second
 
 // Open returns a handle on a space of an engine. It returns ErrNoSpace if there is none, and ErrMismatch
@@ -54,12 +53,12 @@ func Open(ctx context.Context, engine Engine, config Config) (*Space, error) {
 	return s, nil
 }
 
-// readExisting reads the leases. It returns ErrNoSpace if there is no space, or the store is not
-// prepared.
+// readExisting reads the leases. It returns ErrNoSpace if there is no space, or the store is not prepared.
 func (s *Space) readExisting(ctx context.Context) (*snapshot, error) {
 	seen, err := s.read(ctx, leasesRecord)
+	unprepared := seen == nil && errors.Is(err, ErrNoSpace) // says the engine
 	switch {
-	case errors.Is(err, ErrNoSpace):
+	case unprepared:
 		return nil, fmt.Errorf("%w: make the space first", err)
 	case err != nil:
 		return nil, err
@@ -171,8 +170,7 @@ func newSpace(engine Engine, config Config) (*Space, error) {
 	return s, nil
 }
 
-// CheckSecret returns ErrWrongSecret if the space is for IDs of another secret than that of the check
-// value.
+// CheckSecret returns ErrWrongSecret if the space is for IDs of another secret than that of the check value.
 func (s *Space) CheckSecret(check [8]byte) error {
 	m := s.knownMeta()
 	own := hex.EncodeToString(check[:])

@@ -15,101 +15,47 @@ import (
 	"github.com/randflake/randflake/internal/test/require"
 )
 
-var noon = time.Unix(1800000000, 0)
-
-// atNoon is a clock that stands still.
-func atNoon() time.Time { return noon }
-
-// takeWindow takes n nodes of one window.
-func takeWindow(ctx context.Context, s *Space, window int64, n uint32) (randflake.Lease, error) {
-	leases, err := s.Take(ctx, window, window, n)
-	if err != nil {
-		return randflake.Lease{}, err
-	}
-	return leases[0], nil
-}
-
-// infoOf returns what people are told of a space.
-func infoOf(t testing.TB, s *Space) Info {
-	t.Helper()
-	info, err := s.Info(t.Context())
-	require.NoError(t, err)
-	return info
-}
-
-// wantNext checks which number of a counter is the next one. The counter gives it, and waits for no person.
-func wantNext(t testing.TB, s *Space, name string, next int64, format string, args ...any) {
-	t.Helper()
-	c, err := s.Counter(t.Context(), name)
-	require.That(t, err == nil && c.Next == next && !c.Lost,
-		"%s: counter %s: %+v, %v, want %d next", fmt.Sprintf(format, args...), name, c, err, next)
-}
-
-// before returns an engine in which something happens before the first call that matches.
-func before(data *memory, matches func(call) bool, happens func()) conn {
-	return conn{data, func(_ context.Context, c call) (Answer, error) {
-		if matches(c) && happens != nil {
-			once := happens
-			happens = nil
-			once()
-		}
-		return data.do(c), nil
-	}}
-}
-
-// failing returns an engine in which the first call that matches does not reach the data.
-func failing(data *memory, matches func(call) bool) conn {
-	failed := false
-	return conn{data, func(_ context.Context, c call) (Answer, error) {
-		if matches(c) && !failed {
-			failed = true
-			return Answer{}, errAway
-		}
-		return data.do(c), nil
-	}}
-}
-
-func isRead(c call) bool { return c.put == nil }
-
-func isSwap(c call) bool { return c.put != nil }
-
-// putsMeta reports whether a call makes a space, or notes a loss.
-func putsMeta(c call) bool { return c.put != nil && c.put[0].Name == "s/meta" }
-
 // TestTake has what a take refuses, and what the error says to do.
 func TestTake(t *testing.T) {
 	now, server := noon, noon
 	data := newMemory()
 	const begin = 1000 // of the part
-	s := create(t, conn{memory: data}, Limits{First: begin, Nodes: 16}, at(&now))
+	s := create(t, conn{memory: data}, Limits{FirstNode: begin, Nodes: 16}, at(&now))
 	present := s.Limits().WindowOf(noon)
-	for _, step := range []struct {
-		name          string
-		server, clock time.Duration // how far ahead; no server's clock if that is 0
-		window        int64
-		n             uint32
-		first         uint32 // within the part
-		err           error
-		until         time.Time
-	}{
-		{"first", 0, 0, 0, 10, 0, nil, time.Time{}},
-		{"second", 0, 0, 0, 5, 10, nil, time.Time{}},
-		{"too many", 0, 0, 0, 2, 0, ErrFull, noon.Add(time.Minute)},
-		{"the rest", 0, 0, 0, 1, 15, nil, time.Time{}},
-		{"next window", 0, 0, 1, 16, 0, nil, time.Time{}},
-		{"last window", 0, 0, 5, 1, 0, nil, time.Time{}},
-		{"too far", 0, 0, 6, 1, 0, ErrAhead, noon.Add(time.Minute)},
-		{"as far, before the server's clock", -time.Minute, 0, 5, 1, 1, nil, time.Time{}},
-		{"the last window of all", 0, 0, math.MaxInt64 - noon.Unix()/60, 1, 0, ErrAhead, noon.Add(math.MaxInt64 / time.Minute * time.Minute)},
-		{"a slow clock", 0, -300 * time.Hour, -18000, 3, 0, nil, time.Time{}},
-		{"a fast clock", 0, 300 * time.Hour, 18000, 3, 0, nil, time.Time{}},
-		{"the server's is 1m1s behind this machine's", time.Second, 62 * time.Second, 0, 1, 0, ErrClock, time.Time{}},
-		{"the server's is 1m1s ahead of this machine's", 62 * time.Second, time.Second, 0, 1, 0, ErrClock, time.Time{}},
-		{"this machine's says 1967-01-30", 0, -60 * 365 * 24 * time.Hour, -noon.Unix()/60 - 1, 1, 0, ErrClock, time.Time{}},
-		{"none", 0, 0, 0, 0, 0, ErrInvalid, time.Time{}},
-		{"the first window of all", 0, 0, -noon.Unix() / 60, 1, 0, nil, time.Time{}},
-		{"before all time", 0, 0, -noon.Unix()/60 - 1, 1, 0, ErrInvalid, time.Time{}},
-		{"more than there are", 0, 0, 3, 17, 0, ErrInvalid, time.Time{}},
+	type step struct {
+		name   string
+		clock  time.Duration // how far ahead
+		server time.Duration // the same of the server's clock; 0 for none
+		window int64
+		n      uint32
+		first  uint32 // within the part
+		err    error
+		until  time.Time
+		says   string
+	}
+	for _, step := range []step{
+		{name: "first", n: 10},
+		{name: "second", n: 5, first: 10},
+		{name: "too many", n: 2, err: ErrFull, until: noon.Add(time.Minute)},
+		{name: "the rest", n: 1, first: 15},
+		{name: "next window", window: 1, n: 16},
+		{name: "last window", window: 5, n: 1},
+		{name: "too far", window: 6, n: 1, err: ErrAhead, until: noon.Add(time.Minute)},
+		{name: "as far, before the server's clock", server: -time.Minute, window: 5, n: 1, first: 1},
+		{name: "the last window of all", window: math.MaxInt64 - noon.Unix()/60, n: 1,
+			err: ErrAhead, until: noon.Add(math.MaxInt64 / time.Minute * time.Minute)},
+		{name: "a slow clock", clock: -300 * time.Hour, window: -18000, n: 3},
+		{name: "a fast clock", clock: 300 * time.Hour, window: 18000, n: 3},
+		{name: "a server that is behind", clock: 62 * time.Second, server: time.Second, n: 1,
+			err: ErrClock, says: "the server's is 1m1s behind this machine's"},
+		{name: "a server that is ahead", clock: time.Second, server: 62 * time.Second, n: 1,
+			err: ErrClock, says: "the server's is 1m1s ahead of this machine's"},
+		{name: "before the epoch", clock: -60 * 365 * 24 * time.Hour, window: -noon.Unix()/60 - 1,
+			n: 1, err: ErrClock, says: "this machine's says 1967-01-30"},
+		{name: "none", err: ErrInvalid},
+		{name: "the first window of all", window: -noon.Unix() / 60, n: 1},
+		{name: "before all time", window: -noon.Unix()/60 - 1, n: 1, err: ErrInvalid},
+		{name: "more than there are", window: 3, n: 17, err: ErrInvalid},
 	} {
 		now, server, data.clock = noon.Add(step.clock), noon.Add(step.server), nil
 		if step.server != 0 {
@@ -117,12 +63,9 @@ func TestTake(t *testing.T) {
 		}
 		l, err := takeWindow(t.Context(), s, present+step.window, step.n)
 		var wait *WaitError
-		if !errors.Is(err, step.err) || errors.As(err, &wait) && !wait.Until.Equal(step.until) {
-			t.Errorf("%s: %v", step.name, err)
-		}
-		if step.err == ErrClock && !strings.Contains(fmt.Sprint(err), step.name) {
-			t.Errorf("%v, want that it says %s", err, step.name)
-		}
+		rightTime := !errors.As(err, &wait) || wait.Until.Equal(step.until)
+		require.That(t, errors.Is(err, step.err) && rightTime, "%s: %v", step.name, err)
+		require.That(t, strings.Contains(fmt.Sprint(err), step.says), "%s: %v, want that it says %s", step.name, err, step.says)
 		if err != nil {
 			continue
 		}
@@ -195,11 +138,11 @@ func TestLimits(t *testing.T) {
 		{Limits{Nodes: 1}, nil},
 		{Limits{Nodes: 1 << 17}, nil},
 		{Limits{Nodes: 1<<17 + 1}, ErrInvalid},
-		{Limits{First: 1<<17 - 1}, nil},
-		{Limits{First: 1<<17 - 9, Nodes: 9}, nil},
-		{Limits{First: 1<<17 - 9, Nodes: 10}, ErrInvalid},
-		{Limits{First: 1 << 17}, ErrInvalid},
-		{Limits{First: math.MaxUint32, Nodes: 2}, ErrInvalid},
+		{Limits{FirstNode: 1<<17 - 1}, nil},
+		{Limits{FirstNode: 1<<17 - 9, Nodes: 9}, nil},
+		{Limits{FirstNode: 1<<17 - 9, Nodes: 10}, ErrInvalid},
+		{Limits{FirstNode: 1 << 17}, ErrInvalid},
+		{Limits{FirstNode: math.MaxUint32, Nodes: 2}, ErrInvalid},
 		{Limits{Window: time.Second}, nil},
 		{Limits{Window: 24 * time.Hour}, nil},
 		{Limits{Window: time.Second - 1}, ErrInvalid},
@@ -243,9 +186,9 @@ func TestDefaultReserve(t *testing.T) {
 		{Limits{Nodes: 1 << 16}, true, false, 512, nil},
 		{Limits{Nodes: 2048}, true, false, 16, nil},
 		{Limits{Nodes: 2047}, true, false, 0, nil},
-		{Limits{First: 1 << 16}, false, false, 512, nil},
-		{Limits{First: 1 << 16, Reserve: 7}, false, false, 7, nil},
-		{Limits{First: 1 << 16}, false, true, 0, nil},
+		{Limits{FirstNode: 1 << 16}, false, false, 512, nil},
+		{Limits{FirstNode: 1 << 16, Reserve: 7}, false, false, 7, nil},
+		{Limits{FirstNode: 1 << 16}, false, true, 0, nil},
 	} {
 		config := Config{Limits: c.limits, Part: c.part, NoReserve: c.no, Clock: atNoon, NeverUsed: true}
 		data := newMemory()
@@ -267,10 +210,10 @@ func TestOverlaps(t *testing.T) {
 	}{
 		{0, 99, false}, {0, 100, true}, {100, 199, true}, {150, 150, true}, {199, 300, true}, {200, 300, false}, {0, 300, true},
 	} {
-		a := Limits{First: c.first, Nodes: c.last - c.first + 1}
-		b := Limits{First: 100, Nodes: 100}
-		require.That(t, a.Last() == c.last && a.Overlaps(b) == c.want && b.Overlaps(a) == c.want,
-			"%d to %d and 100 to 199: overlap %v, want %v", a.First, a.Last(), a.Overlaps(b), c.want)
+		a := Limits{FirstNode: c.first, Nodes: c.last - c.first + 1}
+		b := Limits{FirstNode: 100, Nodes: 100}
+		require.That(t, a.LastNode() == c.last && a.Overlaps(b) == c.want && b.Overlaps(a) == c.want,
+			"%d to %d and 100 to 199: overlap %v, want %v", a.FirstNode, a.LastNode(), a.Overlaps(b), c.want)
 	}
 }
 
@@ -304,9 +247,8 @@ func TestCreate(t *testing.T) {
 		s, err := Create(t.Context(), c.engine, Config{Name: c.name, Clock: atNoon, NeverUsed: true})
 		require.That(t, s == nil && errors.Is(err, c.err), "%s: %v, %v, want %v", what, s, err, c.err)
 	}
-	if s, err := Create(t.Context(), conn{memory: newMemory()}, Config{Name: strings.Repeat("s", 40), Clock: atNoon, NeverUsed: true}); err != nil {
-		t.Errorf("the longest name: %v, %v", s, err)
-	}
+	s, err := Create(t.Context(), conn{memory: newMemory()}, Config{Name: strings.Repeat("s", 40), Clock: atNoon, NeverUsed: true})
+	require.That(t, err == nil, "the longest name: %v, %v", s, err)
 	born := len(taken.data)
 	if _, err := takeWindow(t.Context(), open(t, conn{memory: taken}, atNoon), 30000000, 1); err != nil || len(taken.data) != born {
 		t.Errorf("the first take: %v, and %d entries, want the %d from birth", err, len(taken.data), born)
@@ -347,12 +289,13 @@ func TestOutcome(t *testing.T) {
 		_, err := takeWindow(t.Context(), s, s.Limits().WindowOf(noon), 1)
 		require.That(t, errors.Is(err, tt.want) && errors.Is(err, tt.with), "%s: %v, want %v", tt.what, err, tt.want)
 		for _, other := range []error{ErrOutcomeUnknown, ErrStore} {
-			if other != tt.want && errors.Is(err, other) {
-				t.Errorf("%s: %v, want no %v", tt.what, err, other)
-			}
+			require.That(t, other == tt.want || !errors.Is(err, other), "%s: %v, want no %v", tt.what, err, other)
 		}
 	}
+}
 
+// TestOutcomeAfterLoss: a swap shows a loss, which can't be noted.
+func TestOutcomeAfterLoss(t *testing.T) {
 	data, swapped := newMemory(), false
 	create(t, conn{memory: data}, Limits{}, atNoon)
 	s := open(t, conn{data, func(_ context.Context, c call) (Answer, error) {
@@ -364,9 +307,8 @@ func TestOutcome(t *testing.T) {
 		}
 		return data.do(c), nil
 	}}, atNoon)
-	if _, err := takeWindow(t.Context(), s, s.Limits().WindowOf(noon), 1); !errors.Is(err, ErrOutcomeUnknown) || !errors.Is(err, errAway) {
-		t.Errorf("a swap that shows a loss, which can't be noted: %v, want ErrOutcomeUnknown", err)
-	}
+	_, err := takeWindow(t.Context(), s, s.Limits().WindowOf(noon), 1)
+	require.That(t, errors.Is(err, ErrOutcomeUnknown) && errors.Is(err, errAway), "%v, want ErrOutcomeUnknown", err)
 }
 
 // TestCreateInUse: no lease begins before all have ended that an earlier space can have granted.
@@ -404,18 +346,17 @@ func TestSilentEngine(t *testing.T) {
 // has read them.
 func TestOpen(t *testing.T) {
 	data := newMemory()
-	config := Config{Name: "s", Limits: Limits{Nodes: 1024}, Check: [8]byte{1}, Clock: atNoon, NeverUsed: true}
+	config := Config{Name: "s", Limits: Limits{Nodes: 1024}, CheckValue: [8]byte{1}, Clock: atNoon, NeverUsed: true}
 	wantOpen := func(want error) {
 		t.Helper()
-		if s, err := Open(t.Context(), conn{memory: data}, config); !errors.Is(err, want) || (s == nil) != (err != nil) {
-			t.Errorf("Open: %v, %v, want %v", s, err, want)
-		}
+		s, err := Open(t.Context(), conn{memory: data}, config)
+		require.That(t, errors.Is(err, want) && (s == nil) == (err != nil), "Open: %v, %v, want %v", s, err, want)
 	}
 	wantOpen(ErrNoSpace)
 	s := createAs(t, conn{memory: data}, config)
 	wantOpen(nil)
 	for _, other := range []Config{
-		{Limits: Limits{First: 1}}, {Limits: Limits{Nodes: 1023}}, {Limits: Limits{Window: time.Second}},
+		{Limits: Limits{FirstNode: 1}}, {Limits: Limits{Nodes: 1023}}, {Limits: Limits{Window: time.Second}},
 		{Limits: Limits{Ahead: 6}}, {Limits: Limits{MaxSkew: time.Second}}, {Limits: Limits{Reserve: 1}},
 	} {
 		other.Name = "s"
@@ -480,7 +421,7 @@ func TestCheckSecret(t *testing.T) {
 		{}:  {nil, nil}, // a space for any IDs
 		{1}: {nil, ErrWrongSecret},
 	} {
-		s := createAs(t, conn{memory: newMemory()}, Config{Check: check, Clock: atNoon, NeverUsed: true})
+		s := createAs(t, conn{memory: newMemory()}, Config{CheckValue: check, Clock: atNoon, NeverUsed: true})
 		for i, want := range errs {
 			require.ErrorIs(t, s.CheckSecret([8]byte{byte(i + 1)}), want, "space of %v, secret %d", check, i+1)
 		}
@@ -493,10 +434,10 @@ func TestInfo(t *testing.T) {
 	data.clock = func() time.Time { return noon.Add(time.Second) }
 	away := false
 	engine := failing(data, func(call) bool { return away })
-	part := Limits{First: 512, Nodes: 1024}
-	s := createAs(t, engine, Config{Name: "s", Check: [8]byte{1, 2}, Limits: part, Clock: at(&now), NeverUsed: true})
-	limits := Limits{First: 512, Nodes: 1024, Window: time.Minute, Ahead: 5, MaxSkew: time.Minute}
-	want := Info{Limits: limits, MainNodes: 1024, Check: "0102000000000000", ServerTime: noon.Add(time.Second)}
+	part := Limits{FirstNode: 512, Nodes: 1024}
+	s := createAs(t, engine, Config{Name: "s", CheckValue: [8]byte{1, 2}, Limits: part, Clock: at(&now), NeverUsed: true})
+	limits := Limits{FirstNode: 512, Nodes: 1024, Window: time.Minute, Ahead: 5, MaxSkew: time.Minute}
+	want := Info{Limits: limits, MainNodes: 1024, CheckValue: "0102000000000000", ServerTime: noon.Add(time.Second)}
 	check := func(when string, wantErr error) {
 		t.Helper()
 		if info, err := s.Info(t.Context()); info != want || !errors.Is(err, wantErr) {
@@ -576,9 +517,8 @@ func contend(
 			return data.do(c), nil
 		}
 		swaps++
-		if pause := time.Since(last); pause > 8*time.Second {
-			t.Errorf("a pause of %v", pause)
-		}
+		pause := time.Since(last)
+		require.That(t, pause <= 8*time.Second, "a pause of %v", pause)
 		last = time.Now()
 		return data.do(call{expect: c.expect}), nil
 	}}, nil)

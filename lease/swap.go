@@ -15,25 +15,25 @@ import (
 // swap puts entries of the space, if meta and the record are still as in before. It returns what is
 // there after that, whether they were put or not. Of before it reads record, rawMeta and value alone.
 func (s *Space) swap(ctx context.Context, before *snapshot, put ...Entry) (*snapshot, error) {
-	after := s.newSnapshot(before.record)
 	expect := []Entry{
 		{s.entryName(metaEntry), before.rawMeta},
 		{s.entryName(before.record.name), before.value},
 	}
-	stored := slices.Clone(put)
-	for i, e := range put {
-		stored[i].Name = s.entryName(e.Name)
+	put = slices.Clone(put)
+	for i := range put {
+		put[i].Name = s.entryName(put[i].Name)
 	}
-	var err error
-	after.Answer, err = s.engine.Swap(ctx, expect, stored)
-	if err != nil {
-		return nil, s.swapError(err)
-	}
-	if after.Swapped {
-		after.valueBefore = before.value
-		after.Entries = withPut(expect, stored)
-	}
-	return after, after.complete(s)
+	return s.observe(before.record, func(after *snapshot) (err error) {
+		after.Answer, err = s.engine.Swap(ctx, expect, put)
+		if err != nil {
+			return s.swapError(err)
+		}
+		if after.Swapped {
+			after.valueBefore = before.value
+			after.Entries = withPut(expect, put)
+		}
+		return nil
+	})
 }
 
 // withPut returns what entries are after a swap that took effect.
@@ -75,7 +75,7 @@ func (s *Space) putMeta(ctx context.Context, seen *snapshot, m *meta, leases []b
 	if err != nil {
 		return false, err
 	}
-	if !after.Swapped || !m.isOf(after.Answer) {
+	if !after.Swapped || !m.matches(after.Answer) {
 		return false, nil
 	}
 	if err := after.doubtError(m.Trust); err != nil {

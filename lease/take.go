@@ -10,8 +10,7 @@ import (
 	"github.com/randflake/randflake/lease/internal/taken"
 )
 
-// maxWindows is how many windows one Take may name: the present one, and as many as any limit
-// allows ahead.
+// maxWindows is how many windows one Take may name: the present one, and as many as any limit allows ahead.
 const maxWindows = maxAhead + 1
 
 // Take leases n nodes for each window from first to last, by one change of the space. The nodes are
@@ -80,7 +79,7 @@ func (t *take) grant(first, last int64) (granted []randflake.Lease, missing erro
 			}
 			continue
 		}
-		firstNode := m.First + node
+		firstNode := m.FirstNode + node
 		granted = append(granted, randflake.Lease{
 			FirstNode: firstNode,
 			LastNode:  firstNode + t.want - 1,
@@ -126,14 +125,14 @@ func (t *take) checkBeforeFloor(window int64) error {
 	floor := m.start(m.Floor)
 	isNeverServed := m.Tick == 0 || window < m.Begin
 	if isNeverServed {
-		until := m.reserveOpens(t.seen.asked) // for later windows
+		until := m.leasingResumes(t.seen.asked) // for later windows
 		if until.IsZero() {
 			until = floor
 		}
 		return t.waitForLoss(until, "forgotten leases may be in use")
 	}
 	first, end := m.servedWindows(m.Tick)
-	reserveOpens := m.opens(m.Tick)
+	reserveOpens := m.sliceOpens(m.Tick)
 	switch {
 	case window < first || window >= end:
 		return t.waitForLoss(floor, fmt.Sprintf("the reserve is for windows %d to %d", first, end-1))

@@ -41,19 +41,18 @@ func (l *loop) takeWanted(ctx context.Context) error {
 		for _, lease := range leases {
 			l.add(lease)
 		}
-		wait, isWait := errors.AsType[*WaitError](err)
-		isAhead := errors.Is(err, ErrAhead) // which is a WaitError, too
-		switch {
-		case err == nil: // there was a lease of each window, and add noted the outcomes
-		case isAhead && l.plan.IsAsked(present+1):
+		if err == nil {
+			continue // there was a lease of each window, and add noted the outcomes
+		}
+		isAhead := errors.Is(err, ErrAhead)
+		if isAhead && l.plan.HasOutcome(present+1) {
 			return nil // the source grants fewer windows ahead than its limits say: a later step asks again
-		case isAhead:
-			return err // not even the next window: the source's clock may be behind this one
-		case isWait:
-			l.plan.NotePutOff(first, last, l.now(), wait.Until, err)
-		default:
+		}
+		wait, isWait := errors.AsType[*WaitError](err)
+		if isAhead || !isWait { // not even the next window is granted, as by a source whose clock is behind
 			return err
 		}
+		l.plan.NotePutOff(first, last, l.now(), wait.Until, err)
 	}
 }
 
@@ -117,8 +116,7 @@ func (l *loop) noteLease(lease randflake.Lease) {
 		"start", lease.Start, "end", lease.End, "label", l.settings.label)
 }
 
-// drop gives up what was leased before this machine became a copy of another one: it is the
-// original's.
+// drop gives up what was leased before this machine became a copy of another one: it is the original's.
 func (l *loop) drop() {
 	l.plan.AskAllAgain()
 	l.queue.Drop()

@@ -10,16 +10,19 @@ import (
 // promoted standby of PostgreSQL, a Redis that starts again. See the package of the engine. While the
 // engine has a doubt of that, each call that would change the space returns ErrUnsafe.
 //
-// A change of trust is noted as a loss, for which processes that are older than 90 s don't pause.
-// After trust was taken back, keep the promise until each replica has that change. An older copy of
+// A change of trust is noted as a loss, for which processes may pause: see [Limits.LossPause]. After
+// trust was taken back, keep the promise until each replica has that change. An older copy of
 // the data may have the trust of then. A retired space stays retired.
 //
-// It returns ErrInvalid if the engine has no incarnations.
+// It returns ErrInvalid if the engine has no incarnations. What one is depends on the engine alone, so
+// trust is yes or no; the command's words say what is promised.
 func (s *Space) SetTrust(ctx context.Context, trust bool) error {
 	return s.untilDone(ctx, func(seen *snapshot) (done bool, err error) {
 		switch {
 		case seen.meta == nil:
 			return false, fmt.Errorf("%w: %s", ErrNoSpace, s)
+		case seen.isNew(): // by another mark nobody would know that
+			return false, s.noteLoss(ctx, seen, seen.loss())
 		case seen.meta.Trust != trust:
 			return false, s.markTrust(ctx, seen, trust) // the next attempt sees that as a loss
 		case seen.loss() != "":

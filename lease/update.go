@@ -5,9 +5,8 @@ import (
 	"fmt"
 )
 
-// update changes one record of a space by compare-and-swap, and tries again when another process was
-// faster. decide returns the new value of the record in the snapshot that it is shown. It runs again
-// before each swap.
+// update changes one record of a space by compare-and-swap, and tries again when another process was faster.
+// decide returns the new value of the record in the snapshot that it is shown. It runs again before each swap.
 //
 // No other code writes the records of takes and counters, except for Create, a loss (loss.go) and a
 // move (move.go).

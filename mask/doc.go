@@ -28,7 +28,7 @@
 // prefix randflake.Typed[orders](masked):
 //
 //	masked, err := tenant.Orders.Mask(key)
-//	key, err := tenant.Orders.Open(masked)
+//	key, err := tenant.Orders.Unmask(masked)
 //
 // A [UUID] does the same for keys that are UUIDs of version 7: it shows UUIDs of version 4.
 //

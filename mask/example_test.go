@@ -101,7 +101,7 @@ func ExampleMasker() {
 	for _, name := range []string{"ada", "bob"} {
 		tenant := mask.NewMasker[key](secret.Derive(name, 1), "order", nil)
 		masked, _ := tenant.Mask(7)
-		inner, err := tenant.Open(masked)
+		inner, err := tenant.Unmask(masked)
 		fmt.Println(masked, inner, err)
 	}
 	// Output:

@@ -42,7 +42,7 @@ func (id ID[K, T]) mask() (randflake.Typed[K], error) {
 
 // open sets id to the ID whose masked form is given, or leaves id unchanged and returns an error.
 func (id *ID[K, T]) open(masked randflake.Typed[K]) error {
-	inner, err := maskerOf[K]().Open(randflake.ID(masked))
+	inner, err := maskerOf[K]().Unmask(randflake.ID(masked))
 	if err == nil {
 		*id = Of[K](inner)
 	}
@@ -50,7 +50,7 @@ func (id *ID[K, T]) open(masked randflake.Typed[K]) error {
 }
 
 // Parse opens the text form of a masked ID, exactly as String gives it. For any other text the
-// error wraps randflake.ErrInvalidID. Further errors are those of the Open method of the kind's Masker.
+// error wraps randflake.ErrInvalidID. Further errors are those of the Unmask method of the kind's Masker.
 func Parse[K Kind[T], T Inner](text string) (id ID[K, T], err error) {
 	err = id.UnmarshalText([]byte(text))
 	return id, err

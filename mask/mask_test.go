@@ -107,16 +107,16 @@ func FuzzTyped(f *testing.F) { formsOf[orders](signedEdges...).Fuzz(f) }
 func FuzzRaw(f *testing.F) { formsOf[customers[randflake.Raw]](rawEdges...).Fuzz(f) }
 
 // Whatever the bits of a masked ID, it opens to the one value that is masked so, or to an error.
-func FuzzOpen(f *testing.F) {
+func FuzzUnmask(f *testing.F) {
 	for _, inner := range append(signedEdges, rawEdges...) {
 		f.Add(uint64(orderCipher.Encrypt(randflake.Raw(inner))))
 	}
 	f.Fuzz(func(t *testing.T, bits uint64) {
 		masked := randflake.ID(bits)
-		raw, err := (&Masker[randflake.Raw]{Cipher: orderCipher}).Open(masked)
+		raw, err := (&Masker[randflake.Raw]{Cipher: orderCipher}).Unmask(masked)
 		require.Must(t, err == nil && raw == orderCipher.Decrypt(masked), "%v opens to %d, %v", masked, raw, err)
 
-		inner, err := orders{}.Masker().Open(masked)
+		inner, err := orders{}.Masker().Unmask(masked)
 		if raw >= 1<<63 {
 			require.Must(t, inner == 0 && errors.Is(err, randflake.ErrInvalidID),
 				"%v, which is of %d, opens to %d, %v", masked, raw, inner, err)
@@ -169,13 +169,13 @@ func TestNewMasker(t *testing.T) {
 		if other, err := customer.Mask(sortable(inner)); other == masked || err != nil {
 			t.Errorf("%d is masked as %v for two kinds, %v", inner, other, err)
 		}
-		if opened, err := customer.Open(masked); err == nil && opened == sortable(inner) {
+		if opened, err := customer.Unmask(masked); err == nil && opened == sortable(inner) {
 			t.Errorf("%v opens to %d as another kind", masked, opened)
 		}
 	}
 
 	checked := NewMasker(secret, "order", checkSmall[sortable])
-	require.Refuses(t, errNotSmall, "what the check refuses")(checked.Open(cipher.Encrypt(1000)))
+	require.Refuses(t, errNotSmall, "what the check refuses")(checked.Unmask(cipher.Encrypt(1000)))
 	defer func() {
 		if err, _ := recover().(error); !errors.Is(err, randflake.ErrInvalidSecret) {
 			t.Errorf("the zero secret panics with %v", err)
@@ -314,8 +314,8 @@ func testFailures[K Kind[T], T Inner](t *testing.T, id ID[K, T], masked randflak
 	check("Parse", err, want.opening)
 	var read ID[K, T]
 	check("UnmarshalBinary", read.UnmarshalBinary(binary.LittleEndian.AppendUint64(nil, uint64(masked))), want.opening)
-	inner, err := maskerOf[K]().Open(masked)
-	check("Open", err, want.opening)
+	inner, err := maskerOf[K]().Unmask(masked)
+	check("Unmask", err, want.opening)
 	if parsed != 0 || read != 0 || inner != 0 {
 		t.Errorf("a %T that can't be opened is %d, %d, %d", id, parsed.Inner(), read.Inner(), inner)
 	}

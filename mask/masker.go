@@ -2,7 +2,7 @@ package mask
 
 import "github.com/randflake/randflake"
 
-// A Masker masks and opens the inner IDs of one kind of thing, under one secret. It is safe for
+// A Masker masks and unmasks the inner IDs of one kind of thing, under one secret. It is safe for
 // concurrent use. It must not change as long as masked IDs made with it are in use.
 type Masker[T Inner] struct {
 	// Cipher has a key of this kind alone, as NewMasker makes it. Over randflake.Raw it may also be that
@@ -37,10 +37,10 @@ func (m *Masker[T]) Mask(inner T) (randflake.ID, error) {
 	return m.Cipher.Encrypt(randflake.Raw(inner)), nil
 }
 
-// Open returns the value that was masked. The error is ErrNoCipher if there is no cipher, or wraps
+// Unmask returns the value that was masked. The error is ErrNoCipher if there is no cipher, or wraps
 // randflake.ErrInvalidID if the value is negative or Check returns an error. That error's text contains
 // neither the inner value nor the text of Check's error, but [errors.Is] finds Check's error.
-func (m *Masker[T]) Open(masked randflake.ID) (T, error) {
+func (m *Masker[T]) Unmask(masked randflake.ID) (T, error) {
 	if m == nil || m.Cipher == nil {
 		return 0, ErrNoCipher
 	}

@@ -35,7 +35,7 @@ func (id UUID[K, T]) Inner() T { return T(id) }
 func (id UUID[K, T]) IsZero() bool { return id == UUID[K, T]{} }
 
 // ParseUUID opens the text of a masked UUID, in either case. The error wraps randflake.ErrInvalidID, or is
-// one of UUIDMasker.Open.
+// one of UUIDMasker.Unmask.
 func ParseUUID[K UUIDKind[T], T ~[16]byte](text string) (id UUID[K, T], err error) {
 	err = id.UnmarshalText([]byte(text))
 	return id, err
@@ -64,7 +64,7 @@ func (id *UUID[K, T]) UnmarshalText(text []byte) error {
 	if err != nil {
 		return fmt.Errorf("%w: want the 36 characters of a UUID, got %d bytes", randflake.ErrInvalidID, len(text))
 	}
-	inner, err := maskerOf[K]().Open(T(masked))
+	inner, err := maskerOf[K]().Unmask(T(masked))
 	if err == nil {
 		*id = OfUUID[K](inner)
 	}

@@ -94,7 +94,7 @@ func TestUUIDVectors(t *testing.T) {
 		inner := uuidOf(t, v[0])
 		masked := uuidOf(t, v[1])
 		require.Gives(t, masked, "%s is masked as", v[0])(sessionMasker.Mask(inner))
-		require.Gives(t, inner, "%s opens to", v[1])(sessionMasker.Open(masked))
+		require.Gives(t, inner, "%s opens to", v[1])(sessionMasker.Unmask(masked))
 	}
 }
 
@@ -108,7 +108,7 @@ func TestUUIDOfULID(t *testing.T) {
 		inner := uuid(id)
 		masked, err := sessionMasker.Mask(inner)
 		require.NoError(t, err)
-		opened, err := sessionMasker.Open(masked)
+		opened, err := sessionMasker.Unmask(masked)
 		if opened != inner || err != nil {
 			t.Errorf("%s is masked as %x, which opens to %x, %v", ulid.FormatUUID(id), masked, opened, err)
 		}
@@ -179,7 +179,7 @@ func TestUUIDRoundTrips(t *testing.T) {
 		inner := version7(random, firstMade.Add(time.Duration(i)*time.Millisecond))
 		masked, err := sessionMasker.Mask(inner)
 		require.NoError(t, err)
-		if back, err := sessionMasker.Open(masked); back != inner || err != nil {
+		if back, err := sessionMasker.Unmask(masked); back != inner || err != nil {
 			t.Fatalf("%x is masked as %x, which opens to %x, %v", inner, masked, back, err)
 		}
 		version := masked[6] >> 4
@@ -217,7 +217,7 @@ func TestUUIDFailures(t *testing.T) {
 	if _, err := new(UUIDMasker[uuid]).Mask(inner); err != ErrNoCipher {
 		t.Errorf("the zero masker: error %v", err)
 	}
-	if _, err := new(UUIDMasker[uuid]).Open(inner); err != ErrNoCipher {
+	if _, err := new(UUIDMasker[uuid]).Unmask(inner); err != ErrNoCipher {
 		t.Errorf("the zero masker opens: error %v", err)
 	}
 	if _, err := ParseUUID[UUIDKind[uuid]](text); err != ErrNoCipher {
@@ -250,10 +250,10 @@ func TestUUIDKinds(t *testing.T) {
 		masked := uuidOf(t, v[1])
 		other, err := shortLivedMasker.Mask(inner)
 		require.That(t, other != masked && err == nil, "%s is masked as %x for two kinds, %v", v[0], other, err)
-		if opened, _ := sessionMasker.Open(other); opened == inner {
+		if opened, _ := sessionMasker.Unmask(other); opened == inner {
 			t.Errorf("%x opens to %s as another kind", other, v[0])
 		}
-		if _, err := shortLivedMasker.Open(masked); errors.Is(err, randflake.ErrInvalidID) {
+		if _, err := shortLivedMasker.Unmask(masked); errors.Is(err, randflake.ErrInvalidID) {
 			refused++
 		}
 	}
@@ -347,7 +347,7 @@ func TestUUIDCheck(t *testing.T) {
 		forged[6] ^= 3 << 4
 		random.Uint64()
 		binary.BigEndian.PutUint32(forged[:4], random.Uint32())
-		_, err := shortLivedMasker.Open(forged)
+		_, err := shortLivedMasker.Unmask(forged)
 		if err == nil {
 			passed++
 			continue

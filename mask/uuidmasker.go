@@ -43,10 +43,10 @@ func (m *UUIDMasker[T]) Mask(inner T) (masked T, err error) {
 	return convert(inner, 4, m.cipher.EncryptHalves), nil
 }
 
-// Open returns the UUID that was masked. The error is ErrNoCipher if there is no masker, or wraps
+// Unmask returns the UUID that was masked. The error is ErrNoCipher if there is no masker, or wraps
 // randflake.ErrInvalidID if masked is not of version 4 or the masker's check returns an error, as for
-// [Masker.Open].
-func (m *UUIDMasker[T]) Open(masked T) (inner T, err error) {
+// [Masker.Unmask].
+func (m *UUIDMasker[T]) Unmask(masked T) (inner T, err error) {
 	if m == nil || m.cipher == nil {
 		return T{}, ErrNoCipher
 	}

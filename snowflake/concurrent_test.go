@@ -90,9 +90,8 @@ func TestConcurrentUnderAMadClock(t *testing.T) {
 				return true
 			}, b.Fill)
 			b.Close()
-			if n := b.leases.Made.Load(); l.Count() < 1000 || n != uint64(l.Count()) {
-				t.Errorf("%d IDs, %d claimed", l.Count(), n)
-			}
+			n := b.leases.Made.Load()
+			require.That(t, l.Count() >= 1000 && n == uint64(l.Count()), "%d IDs, %d claimed", l.Count(), n)
 		})
 	}
 }

@@ -181,9 +181,8 @@ func TestCursorOnlyGrows(t *testing.T) {
 	end := uint64(0)
 	for _, slot := range []uint64{5, 3, 5, 7, 6} {
 		again := c.awaitUnit(slot << b.sequenceBits) // the slot before is used up
-		if want := slot <= end; again != want {
-			t.Errorf("awaitUnit of %d, with %d awaited: %v, want %v", slot, end, again, want)
-		}
+		want := slot <= end
+		require.That(t, again == want, "awaitUnit of %d, with %d awaited: %v, want %v", slot, end, again, want)
 		end = max(end, slot+1)
 		require.Equal(t, c.awaitedEnd.Load(), end, "awaitUnit of %d: awaited", slot)
 	}

@@ -22,11 +22,10 @@
 //
 // # Time
 //
-// Generate and Fill return at once, with IDs or one of this package's errors. Wait and FillWait
-// wait, first come, first served, for the next millisecond if the present one is used up, and for a
-// clock that stepped back. [RunAhead] and [StepBack] avoid the wait, but times in IDs may then be
-// early or out of order. [Keep] continues as another worker if the clock stepped back by more than
-// 15 ms. IDs stay unique in all these cases.
+// Generate and Fill return at once, with IDs or one of this package's errors. Wait and FillWait wait, first
+// come, first served, for the next millisecond if the present one is used up, and for a clock that stepped
+// back. [RunAhead] and [StepBack] avoid the wait, but times in IDs may then be early or out of order. [Keep]
+// continues as another worker if the clock stepped back by more than 15 ms. IDs stay unique in all these cases.
 //
 // [Layout.Range] turns an interval of time into one of IDs, so that a primary key also serves as an
 // index by time.

@@ -7,9 +7,8 @@ import (
 	"github.com/randflake/randflake/internal/alike"
 )
 
-// ErrInvalidLayout says that parts don't make a valid layout, or that no layout has that name or
-// text; the error that wraps it says why. The other errors of this package are, or wrap, those of
-// package randflake.
+// ErrInvalidLayout says that parts don't make a valid layout, or that no layout has that name or text; the
+// error that wraps it says why. The other errors of this package are, or wrap, those of package randflake.
 var ErrInvalidLayout = errors.New("snowflake: invalid layout")
 
 var (

@@ -77,9 +77,8 @@ func (l *Layout) tooEarly(when string) error {
 	return fmt.Errorf("%w: time %s: want %s, the epoch of layout %s, or later", errInvalidID, when, epoch, l.name)
 }
 
-// first returns the lowest ID whose time, as Inspect returns it, is t or later. If t is before the
-// epoch that is ID 0. If no ID is that late, the error wraps randflake.ErrInvalidID and
-// randflake.ErrEndOfLife.
+// first returns the lowest ID whose time, as Inspect returns it, is t or later. If t is before the epoch that
+// is ID 0. If no ID is that late, the error wraps randflake.ErrInvalidID and randflake.ErrEndOfLife.
 func (l *Layout) first(t time.Time) (ID, error) {
 	if !t.After(l.Epoch()) {
 		return 0, nil
@@ -90,9 +89,8 @@ func (l *Layout) first(t time.Time) (ID, error) {
 	return ID(l.firstFrom(t)) << l.time.shift, nil
 }
 
-// last returns the highest ID whose time, as Inspect returns it, is t or earlier. If t is after the
-// layout's end that is its highest ID. If no ID is that early, the error wraps
-// randflake.ErrInvalidID.
+// last returns the highest ID whose time, as Inspect returns it, is t or earlier. If t is after the layout's
+// end that is its highest ID. If no ID is that early, the error wraps randflake.ErrInvalidID.
 func (l *Layout) last(t time.Time) (ID, error) {
 	if t.Before(l.Epoch()) {
 		return 0, l.tooEarly(rfc3339(t) + " or earlier")
@@ -112,9 +110,8 @@ func (l *Layout) last(t time.Time) (ID, error) {
 // instance with the zero time.Time, and end after the layout's end. If it contains no ID, because
 // no unit begins in it, the error wraps randflake.ErrInvalidID.
 //
-// The time in an ID is the start of its unit. To include all IDs of the unit in which a bound lies,
-// first round the bound down to a multiple of the layout's unit since its Epoch. For the presets,
-// whole seconds are enough.
+// The time in an ID is the start of its unit. To include all IDs of the unit in which a bound lies, first round
+// the bound down to a multiple of the layout's unit since its Epoch. For the presets, whole seconds are enough.
 func (l *Layout) Range(from, to time.Time) (first, last ID, err error) {
 	first, err = l.first(from)
 	if err != nil {

@@ -47,7 +47,7 @@ var leaseErrors = handover.Errors{
 // A maker implements handover.Maker for a generator, whose methods these are not.
 type maker Generator
 
-func (m *maker) Span(t term) (first, end int64) { return t.bounds.firstUnit, t.bounds.endUnit }
+func (m *maker) Interval(t term) (first, end int64) { return t.bounds.firstUnit, t.bounds.endUnit }
 
 // Begin returns a cursor whose IDs begin after the newest unit used, unless the clock stepped back to
 // before it: then the first claim moves on from the lease's start to now.

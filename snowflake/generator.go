@@ -13,9 +13,8 @@ import (
 // A Generator makes the IDs of one worker of a layout, under a lease. It is safe for concurrent use
 // and must not be copied.
 //
-// Its IDs strictly increase in the order in which they are made, also across leases. There are two
-// exceptions, both after the clock stepped back: with StepBack, and with a lease that was taken for
-// the earlier time.
+// Its IDs strictly increase in the order in which they are made, also across leases. There are two exceptions,
+// both after the clock stepped back: with StepBack, and with a lease that was taken for the earlier time.
 //
 // If the clock is behind the newest unit used by at most 10 seconds, rounded up to whole units, the
 // generator uses up the rest of that unit. After that, or if the clock is further behind, it
@@ -69,15 +68,13 @@ func Forever(worker uint32) randflake.Lease {
 // whole process and keep it. Generators that are made for each request begin again and repeat each
 // other's IDs, without an error.
 //
-// The node is the worker number, which fills the static parts that are not pinned. The generator
-// uses the units of time that begin in the lease. The caller must ensure that no other generator of
-// the same IDs ever has a lease that shares both the worker and a second with this one. Package
-// lease ensures that, and so does [Keep].
+// The node is the worker number, which fills the static parts that are not pinned. The generator uses the units
+// of time that begin in the lease. The caller must ensure that no other generator of the same IDs ever has a
+// lease that shares both the worker and a second with this one. Package lease ensures that, and so does [Keep].
 //
-// If the lease can't be used, the error wraps randflake.ErrInvalidLease, and also
-// randflake.ErrEndOfLife if the layout ends before the lease starts. If an option is invalid or
-// doesn't fit the layout, it wraps randflake.ErrInvalidOption. If the layout is nil or zero, it
-// wraps ErrInvalidLayout.
+// If the lease can't be used, the error wraps randflake.ErrInvalidLease, and also randflake.ErrEndOfLife if the
+// layout ends before the lease starts. If an option is invalid or doesn't fit the layout, it wraps
+// randflake.ErrInvalidOption. If the layout is nil or zero, it wraps ErrInvalidLayout.
 func New(layout *Layout, lease randflake.Lease, options ...Option) (*Generator, error) {
 	settings, err := newSettings(layout, options)
 	if err == nil && settings.leasing != nil {
@@ -114,10 +111,9 @@ func (g *Generator) termOf(lease randflake.Lease) (term, error) {
 }
 
 // Generate returns a new ID. It never waits: if it can't make an ID at present it returns
-// randflake.ErrExhausted, randflake.ErrLeaseNotStarted, randflake.ErrLeaseEnded,
-// randflake.ErrClockBackward, randflake.ErrEndOfLife or randflake.ErrClosed. While callers wait in
-// Wait or FillWait, the IDs that could be made are theirs, and Generate returns
-// randflake.ErrExhausted.
+// randflake.ErrExhausted, randflake.ErrLeaseNotStarted, randflake.ErrLeaseEnded, randflake.ErrClockBackward,
+// randflake.ErrEndOfLife or randflake.ErrClosed. While callers wait in Wait or FillWait, the IDs that could be
+// made are theirs, and Generate returns randflake.ErrExhausted.
 func (g *Generator) Generate() (ID, error) {
 	id, _, err := g.claim(1, notInLine)
 	if err != nil {

@@ -157,9 +157,8 @@ func TestFill(t *testing.T) {
 		t.Fatalf("Fill = %d, %v, want the 5 that are left", n, err)
 	}
 	for i, id := range ids[:8] {
-		if p, err := b.layout.Inspect(id); p.Sequence != uint64(i) || err != nil {
-			t.Errorf("ID %d: %+v, %v", i, p, err)
-		}
+		p, err := b.layout.Inspect(id)
+		require.That(t, p.Sequence == uint64(i) && err == nil, "ID %d: %+v, %v", i, p, err)
 	}
 	require.Gives(t, 0, "Fill(nil)")(b.Fill(nil))
 }
@@ -296,8 +295,7 @@ func TestEndedLeasesGo(t *testing.T) {
 	}
 }
 
-// A unit that is used up costs no lease, though another one is at hand: it would begin with the next
-// unit, too.
+// A unit that is used up costs no lease, though another one is at hand: it would begin with the next unit, too.
 func TestExhaustedKeepsItsLease(t *testing.T) {
 	b := newBench(t)
 	b.add(testLease(2, 0, 60))
@@ -436,9 +434,8 @@ func TestRandomStart(t *testing.T) {
 		b.step(1)
 		n, err := b.Fill(ids)
 		first, _ := l.Inspect(ids[0])
-		if first.Sequence >= 1024 || ids[0] <= b.last {
-			t.Errorf("the first ID has sequence %d, and is %d after %d", first.Sequence, ids[0], b.last)
-		}
+		require.That(t, first.Sequence < 1024 && ids[0] > b.last,
+			"the first ID has sequence %d, and is %d after %d", first.Sequence, ids[0], b.last)
 		require.That(t, uint64(n) == 4096-first.Sequence && err == errExhausted,
 			"%d IDs from sequence %d, %v", n, first.Sequence, err)
 		b.last = ids[n-1]
@@ -560,9 +557,8 @@ func TestClose(t *testing.T) {
 	unused.closes(testStart-1, errClosed)
 }
 
-// In a copy of the machine no call returns an ID, be it copied before the call or at any reading of
-// the clock within it, from a unit with IDs left or without, and with a clock that stands still or
-// goes on.
+// In a copy of the machine no call returns an ID, be it copied before the call or at any reading of the clock
+// within it, from a unit with IDs left or without, and with a clock that stands still or goes on.
 func TestCopiedMachine(t *testing.T) {
 	one := func(id ID, err error) (int, error) {
 		if id == 0 {
@@ -650,15 +646,13 @@ func TestCopyGoesOn(t *testing.T) {
 
 func TestPin(t *testing.T) {
 	b := newBenchFor(t, smallLayout(t), testLease(5, 0, 60), Pin("datacenter", 3))
-	if p := b.want(1, 0); p.Static["datacenter"] != 3 || p.Static["worker"] != 5 {
-		t.Errorf("%+v, want worker 5 of datacenter 3", p)
-	}
+	p := b.want(1, 0)
+	require.That(t, p.Static["datacenter"] == 3 && p.Static["worker"] == 5, "%+v, want worker 5 of datacenter 3", p)
 	err := b.Handover(handover.Key{}).Add(testLease(32, 0, 60))
 	require.ErrorIs(t, err, errInvalidLease, "worker 32 of a pinned datacenter")
 	b = newBenchFor(t, smallLayout(t), testLease(2, 0, 60), Pin("worker", 31))
-	if p := b.want(1, 0); p.Static["datacenter"] != 2 || p.Static["worker"] != 31 {
-		t.Errorf("%+v, want worker 31 of datacenter 2", p)
-	}
+	p = b.want(1, 0)
+	require.That(t, p.Static["datacenter"] == 2 && p.Static["worker"] == 31, "%+v, want worker 31 of datacenter 2", p)
 }
 
 func TestOnRefusal(t *testing.T) {
@@ -754,9 +748,8 @@ func TestGenerateDoesNotAllocate(t *testing.T) {
 		"Wait":     func() { g.Wait(t.Context()) },
 		"FillWait": func() { g.FillWait(t.Context(), ids) },
 	} {
-		if n := testing.AllocsPerRun(20_000, f); n > 0.1 {
-			t.Errorf("%s: %v allocations", call, n)
-		}
+		n := testing.AllocsPerRun(20_000, f)
+		require.That(t, n <= 0.1, "%s: %v allocations", call, n)
 	}
 }
 

@@ -56,8 +56,7 @@ func set[T string | []byte](id *ID, text T) error {
 	return nil
 }
 
-// Format prints the decimal form for %v, %s and %q, and the number for %#v and all others: %x in
-// hexadecimal.
+// Format prints the decimal form for %v, %s and %q, and the number for %#v and all others: %x in hexadecimal.
 func (id ID) Format(f fmt.State, verb rune) { idtext.Format(f, verb, id.String(), uint64(id)) }
 
 // String returns the decimal form.
@@ -102,9 +101,8 @@ func (id *ID) UnmarshalJSON(data []byte) error {
 	return set(id, data)
 }
 
-// Value returns the ID as an int64, for a BIGINT column. An ID that does not fit an int64 is
-// returned in its decimal form: it needs a BIGINT UNSIGNED, a NUMERIC(20) or a text column. The
-// error is always nil.
+// Value returns the ID as an int64, for a BIGINT column. An ID that does not fit an int64 is returned in its
+// decimal form: it needs a BIGINT UNSIGNED, a NUMERIC(20) or a text column. The error is always nil.
 func (id ID) Value() (driver.Value, error) {
 	if id > math.MaxInt64 {
 		return id.String(), nil

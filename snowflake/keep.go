@@ -32,11 +32,10 @@ import (
 // If the options do not fit the layout, Keep returns the errors of New; its other errors are those
 // of lease.Keep.
 //
-// All IDs that must differ from each other need the same space, because two spaces may grant the
-// same worker number, unless each has a part of them: see lease.Config. All their keepers must also
-// pin the same parts, to any values: with 5 bits each, worker 3 of datacenter 1 is number 35 if the
-// datacenter is not pinned, and 3 if it is. Several layouts may safely share a space, but then they
-// share its numbers.
+// All IDs that must differ from each other need the same space, because two spaces may grant the same worker
+// number, unless each has a part of them: see lease.Config. All their keepers must also pin the same parts, to
+// any values: with 5 bits each, worker 3 of datacenter 1 is number 35 if the datacenter is not pinned, and 3 if
+// it is. Several layouts may safely share a space, but then they share its numbers.
 func Keep(
 	ctx context.Context, source lease.Source, layout *Layout, options ...Option,
 ) (*lease.Keeper[*Generator], error) {
@@ -48,10 +47,10 @@ func Keep(
 	if err != nil {
 		return nil, err
 	}
-	if limits := source.Limits(); uint64(limits.Last()) >= workers {
+	if limits := source.Limits(); uint64(limits.LastNode()) >= workers {
 		return nil, fmt.Errorf("%w: %s has room for %d workers, and %s has nodes %d to %d: "+
 			"make a space with %d nodes, or a part of them",
-			ErrInvalidLayout, layout, workers, source, limits.First, limits.Last(), workers)
+			ErrInvalidLayout, layout, workers, source, limits.FirstNode, limits.LastNode(), workers)
 	}
 	// Last, so that they win.
 	leasing := append(slices.Clone(set.leasing), lease.WithNodes(1), lease.WithClock(set.clock.Time))

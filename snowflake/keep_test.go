@@ -106,9 +106,8 @@ func TestKeep(t *testing.T) {
 		k, err := s.keep(keptLayout(t, 1))
 		require.NoError(t, err)
 		time.Sleep(40 * time.Second)
-		if f := s.generate(k); f.Static["worker"] != 0 {
-			t.Errorf("%+v, want worker 0", f)
-		}
+		f := s.generate(k)
+		require.That(t, f.Static["worker"] == 0, "%+v, want worker 0", f)
 		s.step(-20 * time.Second)
 		require.Refuses(t, randflake.ErrClockBackward, "the clock is back")(k.Generator().Generate())
 		synctest.Wait()
@@ -151,7 +150,7 @@ func TestKeepChecks(t *testing.T) {
 		{"worker 4, ", snowflake.StepBack(), 0, 16, randflake.ErrInvalidOption, ""},
 		{"worker 4, ", snowflake.Leasing(lease.Option{}), 0, 16, lease.ErrInvalid, ""},
 	} {
-		inShop(t, lease.Limits{First: tt.first, Nodes: tt.nodes}, func(s *shop) {
+		inShop(t, lease.Limits{FirstNode: tt.first, Nodes: tt.nodes}, func(s *shop) {
 			layout := layoutOf(t, tt.statics+"sequence 4")
 			k, err := s.keep(layout, tt.option)
 			if !errors.Is(err, tt.err) || err != nil && !strings.Contains(err.Error(), tt.says) {

@@ -116,8 +116,7 @@ func (l *Layout) firstFrom(t time.Time) int64 {
 	return unit
 }
 
-// unitAt returns the unit that contains ms, a time in Unix milliseconds. It is negative before the
-// epoch.
+// unitAt returns the unit that contains ms, a time in Unix milliseconds. It is negative before the epoch.
 func (l *Layout) unitAt(ms int64) int64 {
 	since := ms - l.epoch
 	if l.unit == 1 { // nearly always; this spares a division

@@ -109,9 +109,8 @@ func TestPresets(t *testing.T) {
 	bits := map[string]int{"discord": 64, "tsid": 64, "javascript53": 53, "yitter": 53}
 	for _, l := range Presets() {
 		require.Gives(t, l, "ParseLayout(%q)", l.Name())(ParseLayout(l.Name()))
-		if want := cmp.Or(bits[l.Name()], 63); l.bits() != want {
-			t.Errorf("%v: %d bits, want %d", l, l.bits(), want)
-		}
+		want := cmp.Or(bits[l.Name()], 63)
+		require.That(t, l.bits() == want, "%v: %d bits, want %d", l, l.bits(), want)
 		require.That(t, strings.Contains(string(page), rowOf(l)), "docs/layouts.md has no row%s", rowOf(l))
 	}
 	for _, name := range []string{"", "Twitter", "twitter ", "worker15"} {
@@ -217,15 +216,13 @@ func TestPresetsOpenKnownIDs(t *testing.T) {
 			javaScript53, 86400000<<12 | 31<<7 | 127, Fields{Time: utc("2025-01-02T00:00:00Z"), Static: map[string]uint64{"worker": 31}, Sequence: 127}},
 	} {
 		got, err := test.layout.Inspect(test.id)
-		if err != nil || !reflect.DeepEqual(got, test.fields) {
-			t.Errorf("%s (%s): %v, %v, want %v", test.layout.Name(), test.source, got, err, test.fields)
-		}
+		require.That(t, err == nil && reflect.DeepEqual(got, test.fields),
+			"%s (%s): %v, %v, want %v", test.layout.Name(), test.source, got, err, test.fields)
 		require.Gives(t, test.id, "%s (%s): composed as", test.layout.Name(), test.source)(test.layout.Compose(test.fields))
 	}
 }
 
-// randomFields returns fields that l can hold, and the ID that has them, put together from their
-// binary digits.
+// randomFields returns fields that l can hold, and the ID that has them, put together from their binary digits.
 func randomFields(l *Layout) (Fields, ID) {
 	var digits strings.Builder
 	var p Fields
@@ -280,12 +277,10 @@ func TestParseLayout(t *testing.T) {
 	l, err := ParseLayout(text)
 	require.NoError(t, err)
 	epoch := time.Date(2020, 2, 29, 0, 2, 3, 4e6, time.UTC)
-	if l.Name() != "mine" || l.Epoch() != epoch || l.tick() != 90*time.Minute+1500*time.Millisecond {
-		t.Errorf("name %s, epoch %v, unit %v", l.Name(), l.Epoch(), l.tick())
-	}
-	if l.bits() != 41 || l.Workers() != 1<<7 {
-		t.Errorf("%d bits, %d workers, want 41 and 128", l.bits(), l.Workers())
-	}
+	require.That(t, l.Name() == "mine" && l.Epoch() == epoch && l.tick() == 90*time.Minute+1500*time.Millisecond,
+		"name %s, epoch %v, unit %v", l.Name(), l.Epoch(), l.tick())
+	require.That(t, l.bits() == 41 && l.Workers() == 1<<7,
+		"%d bits, %d workers, want 41 and 128", l.bits(), l.Workers())
 	l.Parts()[1].Bits = 7 // which changes no layout
 	require.Equal(t, l.String(), text, "String")
 	require.Done(t)(ParseLayout(example))
@@ -295,8 +290,7 @@ func TestParseLayout(t *testing.T) {
 	}
 }
 
-// Over all IDs of a small layout, and all moments around it, Range is what the times that Inspect
-// tells say.
+// Over all IDs of a small layout, and all moments around it, Range is what the times that Inspect tells say.
 func TestRangesExhaustively(t *testing.T) {
 	for _, unit := range []time.Duration{time.Millisecond, 10 * time.Millisecond, 1500 * time.Millisecond} {
 		l := mustParse(t, "small: time 3, worker 1, sequence 2", unit, epoch2025)

@@ -10,7 +10,7 @@ import (
 )
 
 // An Option changes how New and Keep make a generator. If options contradict each other, the last
-// one applies.
+// one applies, but New and Keep refuse two Pins of one part.
 type Option struct{ set func(*settings) error }
 
 // settings are the combined effect of the options.
@@ -63,9 +63,8 @@ func invalidOption(option string, value any, want string) error {
 	return fmt.Errorf("%w: %s: %v: want %s", errInvalidOption, option, value, want)
 }
 
-// A policy decides what a generator does if a unit of time has no ID left, or if the clock steps
-// back. Under every policy, no ID is made twice, and no unit has more IDs than there are sequence
-// numbers.
+// A policy decides what a generator does if a unit of time has no ID left, or if the clock steps back. Under
+// every policy, no ID is made twice, and no unit has more IDs than there are sequence numbers.
 type policy struct {
 	ahead    time.Duration // how far ahead of the clock units may be used
 	stepBack bool          // follow a clock that steps back, instead of holding the newest unit
@@ -85,10 +84,9 @@ const (
 // It stops when the next unit is more than limit ahead of the clock, or at the end of the lease:
 // only then does it return an error, or wait. limit is 0 or at least one unit of the layout.
 //
-// IDs made ahead carry times in the future. If the clock steps back by no more than the unused part
-// of the limit, the generator is not affected. A generator that replaces another one on the same
-// worker must start after the last time that the other one used, so keep limit shorter than a
-// restart takes.
+// IDs made ahead carry times in the future. If the clock steps back by no more than the unused part of the
+// limit, the generator is not affected. A generator that replaces another one on the same worker must start
+// after the last time that the other one used, so keep limit shorter than a restart takes.
 func RunAhead(limit time.Duration) Option {
 	return Option{func(s *settings) error {
 		if limit < 0 {

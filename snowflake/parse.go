@@ -30,14 +30,12 @@ func (l *Layout) String() string {
 //   - A part of another name is static, such as a worker, a datacenter or a shard: all IDs of a generator's lease have
 //     the same value in it.
 //
-// A unit is a whole number of milliseconds, and the epoch a whole millisecond from 1970 on. The
-// time may reach to the end of the year 9999. Names begin with a lower-case letter and go on with
-// lower-case letters, digits, '-' and '_'; those of parts are unique. The text has at most 2,000
-// bytes.
+// A unit is a whole number of milliseconds, and the epoch a whole millisecond from 1970 on. The time may reach
+// to the end of the year 9999. Names begin with a lower-case letter and go on with lower-case letters, digits,
+// '-' and '_'; those of parts are unique. The text has at most 2,000 bytes.
 //
-// An error wraps ErrInvalidLayout, and says which part is wrong and why. Layouts that have ended
-// are valid, so that old IDs can be read, and so are layouts with an epoch in the future: check
-// Expires before generating.
+// An error wraps ErrInvalidLayout, and says which part is wrong and why. Layouts that have ended are valid, so
+// that old IDs can be read, and so are layouts with an epoch in the future: check Expires before generating.
 func ParseLayout(text string) (*Layout, error) {
 	if len(text) > longestText {
 		return nil, fmt.Errorf("%w: text %.40q and more: want at most %d bytes", ErrInvalidLayout, text, longestText)

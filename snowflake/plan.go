@@ -27,8 +27,7 @@ import "hash/maphash"
 // unit with a higher rollback in place of errClockBackward. With RandomStart a unit begins with another value
 // than its first.
 
-// A plan says which values a claim may take. (With more than four fields the compiler would keep it
-// in memory.)
+// A plan says which values a claim may take. (With more than four fields the compiler would keep it in memory.)
 type plan struct {
 	first, left uint64 // the first value, and how many there are from it to the end of its unit
 	awaitedEnd  uint64 // what to raise cursor.awaitedEnd to, or 0
@@ -50,7 +49,7 @@ func (b *bounds) candidate(next uint64) candidate {
 	if next == b.base {
 		return candidate{unit: int64(b.base >> b.sequenceBits)}
 	}
-	// A shift takes twice as long if its count may be 64 or more, hence the &63 here and in rest. The
+	// A shift takes twice as long if its count may be 64 or more, hence the &63 here and in planRest. The
 	// other shifts are rare.
 	slot := (next - 1) >> (b.sequenceBits & 63)
 	unit := int64(slot & (1<<(b.timeBits&63) - 1))
@@ -62,7 +61,7 @@ func (b *bounds) candidate(next uint64) candidate {
 }
 
 // planAt is the table: it returns what a claim may take from a cursor at next with a clock at now. It is a
-// pure function: the compare-and-swap on next then accepts or rejects the plan as a whole.
+// pure function: the compare-and-swap on next then makes the plan take effect as a whole, or not.
 //
 // An error counts only if now was read after next was loaded. A unit is used at most ahead units before its time. So if
 // the newest one used is further ahead of a later reading, the clock stepped back. An older reading proves nothing.
@@ -70,30 +69,35 @@ func (b *bounds) planAt(next, awaitedEnd uint64, now int64) (plan, error) {
 	switch {
 	case next == frozen:
 		return plan{}, errFrozen
-	case now >= b.endUnit, now < b.firstUnit && next == b.base: // of a used cursor such a clock stepped back
+	case now >= b.endUnit:
+		return plan{}, b.outside(now)
+	case now < b.firstUnit && next == b.base: // of a used cursor such a clock stepped back
 		return plan{}, b.outside(now)
 	}
 	c := b.candidate(next)
 	switch {
 	case c.opened && now <= c.unit && c.unit-now <= b.ahead+b.hold: // nearly always, so it comes first
-		return b.rest(c, next), nil
+		return b.planRest(c, next), nil // 0 or more ahead, opened
 	case now < c.unit:
 		return b.planEarly(c, next, now)
 	}
 	return b.planDue(c, next, awaitedEnd, now), nil
 }
 
-// planEarly is planAt for a clock that is before the candidate, if that is not opened or is too far
-// ahead.
+// planEarly is planAt for a clock that is before the candidate, if that is not opened or is too far ahead.
 func (b *bounds) planEarly(c candidate, next uint64, now int64) (plan, error) {
 	beyond := c.unit - now - b.ahead // how far the candidate is beyond the units that may be used
 	switch {
-	case c.opened, beyond > 1: // the newest unit used is beyond them, too
+	case c.opened: // ahead + hold + 1 or more
 		return plan{}, errClockBackward
-	case beyond > 0, c.unit >= b.endUnit:
+	case beyond > 1: // more than ahead + 1: the newest unit used is beyond them, too
+		return plan{}, errClockBackward
+	case beyond > 0: // ahead + 1
+		return plan{}, errExhausted
+	case c.unit >= b.endUnit:
 		return plan{}, errExhausted
 	}
-	return b.open(c.slot(), next), nil
+	return b.planWhole(c.slot(), next), nil // 0 to ahead, not opened
 }
 
 // planDue is planAt for a clock that is past the candidate, or in one that is not opened.
@@ -101,23 +105,25 @@ func (b *bounds) planDue(c candidate, next, awaitedEnd uint64, now int64) plan {
 	clockSlot := c.zeroSlot + uint64(now)
 	awaited := c.slot() < awaitedEnd
 	switch {
-	case !awaited, now-c.unit > b.lag:
-		return b.open(clockSlot, next)
-	case c.opened:
-		return b.rest(c, next)
+	case now-c.unit > b.lag: // less than -lag
+		return b.planWhole(clockSlot, next)
+	case !awaited: // -lag to -1, not awaited; or 0, where the clock's unit is the candidate
+		return b.planWhole(clockSlot, next)
+	case c.opened: // -lag to -1, awaited
+		return b.planRest(c, next)
 	}
-	p := b.open(c.slot(), next)
+	p := b.planWhole(c.slot(), next)
 	p.awaitedEnd = clockSlot + 1 // includes the units that are being caught up with
 	return p
 }
 
-// rest returns a plan for the values that are left of an opened candidate.
-func (b *bounds) rest(c candidate, next uint64) plan {
+// planRest returns a plan for the values that are left of an opened candidate.
+func (b *bounds) planRest(c candidate, next uint64) plan {
 	return plan{first: next, left: (c.slot()+1)<<(b.sequenceBits&63) - next}
 }
 
-// open returns a plan for the values of a slot that has none yet.
-func (b *bounds) open(slot, next uint64) plan {
+// planWhole returns a plan for all values of a slot that has none yet.
+func (b *bounds) planWhole(slot, next uint64) plan {
 	first := b.firstValue(slot)
 	return plan{
 		first: first,
@@ -136,7 +142,7 @@ func (b *bounds) planStepBack(next uint64, now int64) (plan, error) {
 		return plan{}, errClockBackward
 	}
 	slot := (rollback+1)<<b.timeBits + uint64(now)
-	return b.open(slot, next), nil
+	return b.planWhole(slot, next), nil
 }
 
 // outside returns why no ID can be made under the lease at now, whatever was made before.
@@ -165,8 +171,7 @@ func (b *bounds) due(next uint64, now int64) int64 {
 	return unit
 }
 
-// newestUnit returns the newest unit used, or if there is none, the unit before the first one that
-// may be used.
+// newestUnit returns the newest unit used, or if there is none, the unit before the first one that may be used.
 func (b *bounds) newestUnit(next uint64) int64 {
 	c := b.candidate(next)
 	if c.opened {

@@ -12,21 +12,19 @@ const (
 	// may have been corrected.
 	longestPause = 100 * time.Millisecond
 
-	// lull is the minimum pause of a waiting call when one unit after the other is used up. The
+	// minPause is the minimum pause of a waiting call when one unit after the other is used up. The
 	// call then uses the units that passed during the pause, so fewer and longer pauses cost no ID
-	// and halve the CPU time. lull is well below catchUp, as timers are late.
-	lull = 7 * time.Millisecond
+	// and halve the CPU time. minPause is well below catchUp, as timers are late.
+	minPause = 7 * time.Millisecond
 
-	// shortWait is how long a call waits without telling the keeper: clocks are set back by as much
-	// now and then. After that it is better to continue as another worker, which the keeper then
-	// sees to.
+	// shortWait is how long a call waits without telling the keeper: clocks are set back by as much now and
+	// then. After that it is better to continue as another worker, which the keeper then sees to.
 	shortWait = 15 * time.Millisecond
 )
 
-// Wait is Generate, but on randflake.ErrExhausted, randflake.ErrClockBackward and
-// randflake.ErrLeaseNotStarted it waits for as long as it takes. It returns the other errors at
-// once. If ctx ends first, the error wraps both the context's cause and the reason for the wait. If
-// an ID is available at once, ctx is ignored.
+// Wait is Generate, but on randflake.ErrExhausted, randflake.ErrClockBackward and randflake.ErrLeaseNotStarted
+// it waits for as long as it takes. It returns the other errors at once. If ctx ends first, the error wraps
+// both the context's cause and the reason for the wait. If an ID is available at once, ctx is ignored.
 //
 // Waiting callers are served in order. Until they have their IDs, Generate and Fill return
 // randflake.ErrExhausted.
@@ -39,7 +37,7 @@ func (g *Generator) Wait(ctx context.Context) (ID, error) {
 	machine := g.load().Machine
 	id, _, err := g.claim(1, notInLine)
 	switch {
-	case helps(err):
+	case waitingHelps(err):
 		var ids [1]ID
 		_, err = g.fillInTurn(ctx, machine, ids[:])
 		if err != nil {
@@ -57,7 +55,7 @@ func (g *Generator) Wait(ctx context.Context) (ID, error) {
 func (g *Generator) FillWait(ctx context.Context, dst []ID) (n int, err error) {
 	machine := g.load().Machine
 	n, err = g.fill(dst, notInLine)
-	if !helps(err) {
+	if !waitingHelps(err) {
 		return n, g.leases.Tell(err)
 	}
 	m, err := g.fillInTurn(ctx, machine, dst[n:])
@@ -67,14 +65,14 @@ func (g *Generator) FillWait(ctx context.Context, dst []ID) (n int, err error) {
 	return n + m, err
 }
 
-// fillInTurn is FillWait if there is no ID at present. machine is as it was when the call began: if
-// that was copied meanwhile, the error is errCopied, and no ID is good.
+// fillInTurn is FillWait if there is no ID at present, and reports its refusal. machine is as it was
+// when the call began: if that was copied meanwhile, the error is errCopied, and no ID is good.
 func (g *Generator) fillInTurn(ctx context.Context, machine vmgen.Generation, dst []ID) (n int, err error) {
 	g.leases.Waited.Add(1)
 	err = g.leases.Line.Wait(ctx, func() (pause time.Duration, err error) {
 		m, err := g.fill(dst[n:], firstInLine)
 		n += m
-		if !helps(err) {
+		if !waitingHelps(err) {
 			return 0, err
 		}
 		pause = g.beginWait(err)
@@ -94,8 +92,8 @@ func (g *Generator) fillInTurn(ctx context.Context, machine vmgen.Generation, ds
 	return n, g.leases.Tell(err)
 }
 
-// helps reports whether waiting helps against err.
-func helps(err error) bool {
+// waitingHelps reports whether waiting helps against err.
+func waitingHelps(err error) bool {
 	return err == errExhausted || err == errClockBackward || err == errLeaseNotStarted
 }
 
@@ -118,7 +116,7 @@ func (g *Generator) beginWait(cause error) time.Duration {
 	if cause == errExhausted {
 		lastWasAwaited := st.Work.awaitUnit(next)
 		if lastWasAwaited {
-			pause = max(pause, lull)
+			pause = max(pause, minPause)
 		}
 	}
 	return pause

@@ -101,9 +101,8 @@ func TestUnitBeginsMeanwhile(t *testing.T) {
 			if _, err := w.Wait(t.Context()); err != nil || looks < at {
 				t.Errorf("look %d of %d: %v", at, looks, err)
 			}
-			if took := time.Since(w.begin); took >= time.Millisecond {
-				t.Errorf("look %d: waited for %v, want less than a unit", at, took)
-			}
+			took := time.Since(w.begin)
+			require.That(t, took < time.Millisecond, "look %d: waited for %v, want less than a unit", at, took)
 		}, WithClock(func() time.Time {
 			looks++
 			if looks == at {
@@ -147,13 +146,11 @@ func TestGenerateGivesWay(t *testing.T) {
 		synctest.Wait()
 		w.shift(time.Millisecond) // a new unit, and the one who waits does not know yet
 		w.refuses(errExhausted)
-		if n, err := w.Fill(make([]ID, 1)); n != 0 || err != errExhausted {
-			t.Errorf("Fill = %d, %v, want errExhausted", n, err)
-		}
+		n, err := w.Fill(make([]ID, 1))
+		require.That(t, n == 0 && err == errExhausted, "Fill = %d, %v, want errExhausted", n, err)
 		require.Equal(t, w.ready(), errExhausted, "Ready")
-		if _, waited := w.leases.Counts(); waited != 1 {
-			t.Errorf("a call waits, and %d are counted", waited)
-		}
+		_, waited := w.leases.Counts()
+		require.That(t, waited == 1, "a call waits, and %d are counted", waited)
 		<-done
 		if claimed, waited := w.leases.Counts(); claimed != 9 || waited != 1 {
 			t.Errorf("counted %d IDs and %d calls that wait, want 9 and 1", claimed, waited)
@@ -203,9 +200,8 @@ func TestWait(t *testing.T) {
 		w.shift(-20 * time.Second)
 		w.want(1, 3)
 		w.waited(20*time.Second + 17*time.Millisecond)
-		if n := told[errClockBackward]; n < 100 || n > 300 {
-			t.Errorf("told %d times of errClockBackward in 20 s, want 200", n)
-		}
+		n := told[errClockBackward]
+		require.That(t, n >= 100 && n <= 300, "told %d times of errClockBackward in 20 s, want 200", n)
 		w.add(randflake.Lease{}, testLease(2, 30, 60))
 		w.want(1, 29_000) // the start of the lease
 		require.That(t, told[errLeaseNotStarted] != 0, "not told of errLeaseNotStarted")
@@ -222,9 +218,8 @@ func TestWaitForTheFirstLease(t *testing.T) {
 		inBubble(t, func(t *testing.T, w *waiting) {
 			w.add(append([]randflake.Lease{{}}, leases...)...)
 			time.Sleep(33_333 * time.Microsecond) // pauses don't end at the start by chance
-			if p := w.want(1, 29_000); p.Static["worker"] != 2 {
-				t.Errorf("%+v, want worker 2", p)
-			}
+			p := w.want(1, 29_000)
+			require.That(t, p.Static["worker"] == 2, "%+v, want worker 2", p)
 			w.waited(29 * time.Second)
 		})
 	}
@@ -239,9 +234,8 @@ func TestWaitForTheLeaseInForce(t *testing.T) {
 			w.add(pending...)
 			w.shift(-10 * time.Second)
 			time.Sleep(33_333 * time.Microsecond) // pauses don't end at the start by chance
-			if p := w.want(1, -1000); p.Static["worker"] != 1 {
-				t.Errorf("%+v, want worker 1", p)
-			}
+			p := w.want(1, -1000)
+			require.That(t, p.Static["worker"] == 1, "%+v, want worker 1", p)
 			w.waited(9 * time.Second)
 			require.That(t, told >= 80 && told <= 100, "told of %d waits in 9 s, want 90", told)
 		})
@@ -313,9 +307,8 @@ func TestCopiedBeforeWake(t *testing.T) {
 			w.leases.OnRefusal(func(err error, _ bool) { refusals = append(refusals, err) })
 			ctx := idtest.LateContext{Context: t.Context(), Asked: func() { machine.Add(1) }}
 			n, err := wait(w.Generator, ctx)
-			if n != 0 || err != errCopied || w.count() != 9 {
-				t.Errorf("%s: %d IDs, %v, after %d were made; want errCopied, after 9", how, n, err, w.count())
-			}
+			require.That(t, n == 0 && err == errCopied && w.count() == 9,
+				"%s: %d IDs, %v, after %d were made; want errCopied, after 9", how, n, err, w.count())
 			require.That(t, slices.Equal(refusals, []error{errCopied}),
 				"%s: the keeper is told of %v, want errCopied", how, refusals)
 		})

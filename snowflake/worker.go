@@ -12,10 +12,9 @@ type pin struct {
 	value uint64
 }
 
-// staticBits returns the bits that all IDs of a worker have in common, in their places, and the
-// number of possible workers. The static parts that are not pinned, taken together from high to low, hold
-// the worker number: with 5 bits each for datacenter and worker, number 33 is worker 1 in
-// datacenter 1.
+// staticBits returns the bits that all IDs of a worker have in common, in their places, and the number of
+// possible workers. The static parts that are not pinned, taken together from high to low, hold the worker
+// number: with 5 bits each for datacenter and worker, number 33 is worker 1 in datacenter 1.
 //
 // If the layout can't hold a pin, the error wraps randflake.ErrInvalidOption. If it can't hold the worker
 // number, the error wraps randflake.ErrInvalidLease, since the number comes from a lease.

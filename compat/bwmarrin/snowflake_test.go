@@ -193,7 +193,7 @@ func (m *market) openPart(first, nodes uint32) *lease.Space {
 		}
 		return c.On(ctx, engine)
 	})
-	space, err := lease.Create(m.Context(), engine, lease.Config{Limits: lease.Limits{First: first, Nodes: nodes}, NeverUsed: true})
+	space, err := lease.Create(m.Context(), engine, lease.Config{Limits: lease.Limits{FirstNode: first, Nodes: nodes}, NeverUsed: true})
 	if errors.Is(err, lease.ErrExists) {
 		space, err = lease.Open(m.Context(), engine, lease.Config{})
 	}

@@ -50,8 +50,8 @@ type State[L, W any] struct {
 
 // A Maker is a generator as its leases see it. Its methods are called one at a time.
 type Maker[L, W any] interface {
-	// Span returns the units [first, end) of a lease.
-	Span(lease L) (first, end int64)
+	// Interval returns the units [first, end) of a lease.
+	Interval(lease L) (first, end int64)
 
 	// Begin returns what IDs are made with under a lease that comes into force in unit now.
 	Begin(lease L, now int64) W
@@ -148,7 +148,7 @@ func (l *Leases[L, W]) follow(st *State[L, W], now int64) bool {
 		return true
 	}
 	i := slices.IndexFunc(l.pending, func(lease L) bool {
-		first, end := l.maker.Span(lease)
+		first, end := l.maker.Interval(lease)
 		return first <= now && now < end
 	})
 	if i < 0 {
@@ -161,7 +161,7 @@ func (l *Leases[L, W]) follow(st *State[L, W], now int64) bool {
 		l.pending = append(l.pending, st.Lease)
 	}
 	l.pending = slices.DeleteFunc(l.pending, func(lease L) bool {
-		_, end := l.maker.Span(lease)
+		_, end := l.maker.Interval(lease)
 		return end <= now
 	})
 	l.InForce.Store(&State[L, W]{Machine: st.Machine, Work: l.maker.Begin(next, now), Lease: next})
@@ -183,7 +183,7 @@ func (l *Leases[L, W]) Next(now int64) (next int64, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, lease := range l.pending {
-		first, _ := l.maker.Span(lease)
+		first, _ := l.maker.Interval(lease)
 		if first > now && (!ok || first < next) {
 			next = first
 			ok = true

@@ -179,9 +179,9 @@ func playRegions(t *testing.T, regions []region, limits lease.Limits, rate int, 
 		require.NoError(t, os.Mkdir(dir, 0o755))
 		w := j.world(dir)
 		w.ctx = ctx
-		w.config.Check = secret.CheckValue()
+		w.config.CheckValue = secret.CheckValue()
 		w.config.Limits = limits
-		w.config.Limits.First = uint32(i) * distance
+		w.config.Limits.FirstNode = uint32(i) * distance
 		w.config.Limits.Nodes = nodesOfRegion
 		w.config.Part = true
 		w.worker.Secret = secret.Hex()

@@ -52,7 +52,7 @@ func (j job) world(dir string) *world {
 	}
 	w.secret = randflake.NewSecret()
 	w.store = &store{name: j.engine, dir: filepath.Join(dir, "store"), setup: j.fault.setup}
-	w.config.Check = w.secret.CheckValue()
+	w.config.CheckValue = w.secret.CheckValue()
 	if !j.fault.plain {
 		w.config.Limits = lease.Limits{
 			Window:  w.window,

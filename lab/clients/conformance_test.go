@@ -431,18 +431,18 @@ func answers(x *trial) {
 	x.doing = ""
 	x.must(strayed.Load() == 0, "a redirect was followed")
 	for name, l := range map[string]map[string]any{"no window": {"windowSeconds": nil}, "window": {"windowSeconds": -1},
-		"ahead": {"ahead": "x"}, "another secret": {"check": "0123456789abcdef"}} {
+		"ahead": {"ahead": "x"}, "another secret": {"checkValue": "0123456789abcdef"}} {
 		x.doing = name + ": "
 		d := x.start(1)
 		d.meet(grants(l), right)
 		line := d.refuses("", "generate 1")
-		x.must(l["check"] == nil || strings.Contains(line, "failed_precondition WRONG_SECRET") && strings.Contains(line, "0123456789abcdef"), "%s", line)
+		x.must(l["checkValue"] == nil || strings.Contains(line, "failed_precondition WRONG_SECRET") && strings.Contains(line, "0123456789abcdef"), "%s", line)
 		d.meet(right, right)
 		d.node()
 	}
 	x.doing = "no check value: "
 	d := x.start(1)
-	d.meet(grants(map[string]any{"check": nil}), right)
+	d.meet(grants(map[string]any{"checkValue": nil}), right)
 	d.node()
 	d.pass(5 * width) // without a lease
 	d.setClock(1 << 31)

@@ -59,7 +59,7 @@ func newService(t *testing.T, window time.Duration) *service {
 	s.ahead.Store(s.begin)
 	var err error
 	s.space, err = lease.Create(t.Context(), leasetest.NewMemory().Connect(), lease.Config{Clock: s.now, NeverUsed: true,
-		Check: secret.CheckValue(), Limits: lease.Limits{Window: window}})
+		CheckValue: secret.CheckValue(), Limits: lease.Limits{Window: window}})
 	require.NoError(t, err)
 	s.first = s.space.Limits().WindowOf(s.now())
 	return s
@@ -213,7 +213,7 @@ func (a *answerer) carryOut(ctx context.Context, c *call) (int, []byte) {
 	case "GetLimits":
 		l := s.space.Limits()
 		return 200, encode(map[string]any{"windowSeconds": l.Window / time.Second, "nodeCount": l.Nodes, "ahead": l.Ahead,
-			"maxSkewSeconds": 60, "check": fmt.Sprintf("%x", s.secret.CheckValue())})
+			"maxSkewSeconds": 60, "checkValue": fmt.Sprintf("%x", s.secret.CheckValue())})
 	case "Take":
 		leases, err := s.space.Take(ctx, q.Window, q.Window, q.NodeCount)
 		if err != nil {

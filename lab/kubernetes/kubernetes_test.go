@@ -99,7 +99,7 @@ func TestRights(t *testing.T) {
 	if err := own.Prepare(t.Context()); err == nil || errors.Is(err, lease.ErrNoSpace) {
 		t.Errorf("Prepare by a pod: %v", err)
 	}
-	space, err := lease.Create(t.Context(), s.connect(t, s.Addr(), Admin, "randflake"), lease.Config{NeverUsed: true, Check: secret.CheckValue()})
+	space, err := lease.Create(t.Context(), s.connect(t, s.Addr(), Admin, "randflake"), lease.Config{NeverUsed: true, CheckValue: secret.CheckValue()})
 	must(t, err)
 	must(t, space.Close())
 	require.Says(t, "403", "Read of another ConfigMap")(s.connect(t, s.Addr(), Orders, "other").Read(t.Context(), "a"))

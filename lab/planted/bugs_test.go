@@ -103,11 +103,11 @@ var bugs = []bug{
 		"return newFloor > 0 && nodes != nil",
 	},
 	{"a floor that is lower than the one before", "lease/detect.go", "^TestLowerFloor$", 0,
-		" || m.Floor < known.Floor {",
+		" || m.Floor < knownMeta.Floor {",
 		" {",
 	},
 	{"another space that is older", "lease/detect.go", losses, 2000,
-		"m.Losses <= known.Losses || ",
+		"m.Losses <= knownMeta.Losses || ",
 		"",
 	},
 
@@ -161,12 +161,12 @@ var bugs = []bug{
 
 	// A take.
 	{"a swap that does not expect meta", "lease/swap.go", losses, 4000,
-		`	after.Answer, err = s.engine.Swap(ctx, expect, stored)
+		`		after.Answer, err = s.engine.Swap(ctx, expect, put)
 `,
-		`	after.Answer, err = s.engine.Swap(ctx, expect[1:], stored)
-	if err == nil && !after.Swapped {
-		after.Answer, err = s.engine.Read(ctx, expect[0].Name, expect[1].Name)
-	}
+		`		after.Answer, err = s.engine.Swap(ctx, expect[1:], put)
+		if err == nil && !after.Swapped {
+			after.Answer, err = s.engine.Read(ctx, expect[0].Name, expect[1].Name)
+		}
 `,
 	},
 	{"an unknown outcome taken for a success", "lease/update.go", losses, 1000,
@@ -271,7 +271,7 @@ var bugs = []bug{
 		"if false {",
 	},
 	{"an abandoned space that is forgotten", "lease/announce.go", chains, 8000,
-		"return append(was.Abandoned, was.UID)",
+		"return slices.Concat(was.Abandoned, []string{was.UID})",
 		"return was.Abandoned",
 	},
 	{"a space made where a move had stopped", "lease/space.go", chains, 1000,
@@ -390,61 +390,61 @@ var bugs = []bug{
 
 	// The first node of a part.
 	{"the first node forgotten in a take", "lease/take.go", parts, 10,
-		"firstNode := m.First + node",
+		"firstNode := m.FirstNode + node",
 		"firstNode := node",
 	},
 	{"the first node added twice in a take", "lease/take.go", parts, 10,
-		"firstNode := m.First + node",
-		"firstNode := m.First + m.First + node",
+		"firstNode := m.FirstNode + node",
+		"firstNode := m.FirstNode + m.FirstNode + node",
 	},
 	{"the first node added in the reserve too", "lease/reserve.go", parts, 200,
 		"return l.mainNodes() + uint32(tick%sliceCount)*l.Reserve",
-		"return l.First + l.mainNodes() + uint32(tick%sliceCount)*l.Reserve",
+		"return l.FirstNode + l.mainNodes() + uint32(tick%sliceCount)*l.Reserve",
 	},
 	{"the first node forgotten in the reserve", "lease/take.go", parts, 200,
-		`firstNode := m.First + node`,
+		`firstNode := m.FirstNode + node`,
 		`firstNode := node
 		if window >= m.Floor {
-			firstNode = m.First + node
+			firstNode = m.FirstNode + node
 		}`,
 	},
 	{"the first node forgotten by a move", "lease/move.go", "^TestMoveKilled$", 0,
 		`m.UID = retired.Successor`,
 		`m.UID = retired.Successor
-	m.First = 0`,
+	m.FirstNode = 0`,
 	},
 	{"the first node added twice by a move", "lease/move.go", "^TestMoveKilled$", 0,
 		`m.UID = retired.Successor`,
 		`m.UID = retired.Successor
-	m.First += retired.First`,
+	m.FirstNode += retired.FirstNode`,
 	},
 	{"a move beside a space with the same nodes", "lease/announce.go", "^TestMoveOverlap$", 0,
 		"m.Overlaps(old.Limits)",
-		"m.First == old.First",
+		"m.FirstNode == old.FirstNode",
 	},
 	{"the first node forgotten by Info", "lease/info.go", "^TestInfo$", 0,
 		`info.TakenNodes = m.countTaken`,
-		`info.First = 0
+		`info.FirstNode = 0
 	info.TakenNodes = m.countTaken`,
 	},
 	{"the first node forgotten where a Snowflake's workers are checked", "snowflake/keep.go", "^TestKeepChecks$", 0,
-		"uint64(limits.Last()) >= workers",
+		"uint64(limits.LastNode()) >= workers",
 		"uint64(limits.Nodes) > workers",
 	},
 	{"the first node added twice where a Snowflake's workers are checked", "snowflake/keep.go", "^TestKeepChecks$", 0,
-		"uint64(limits.Last()) >= workers",
-		"uint64(limits.First+limits.Last()) >= workers",
+		"uint64(limits.LastNode()) >= workers",
+		"uint64(limits.FirstNode+limits.LastNode()) >= workers",
 	},
 	{"the first node forgotten by the service", "service/internal/server/leases.go", "^TestLeases$", 0,
-		"FirstNode:      limits.First,",
+		"FirstNode:      limits.FirstNode,",
 		"",
 	},
 	{"the first node added twice by the service", "service/internal/server/leases.go", "^TestLeases$", 0,
 		"FirstNode: l.FirstNode,",
-		"FirstNode: c.state.Leases.Limits().First + l.FirstNode,",
+		"FirstNode: c.state.Leases.Limits().FirstNode + l.FirstNode,",
 	},
 	{"the first node forgotten by a client of the service", "service/client/leases.go", "^TestReplicas$", 0,
-		"First:   found.FirstNode,",
+		"FirstNode: found.FirstNode,",
 		"",
 	},
 	{"the first node added to what is taken by Info", "lease/reserve.go", "^TestInfo$", 0,

@@ -69,7 +69,7 @@ func entries(t *testing.T) (lines []string) {
 				seen[now] = true
 			}
 		}
-		s, err := lease.Create(t.Context(), engine, lease.Config{NeverUsed: true, Check: secret(t).CheckValue(), Trust: true})
+		s, err := lease.Create(t.Context(), engine, lease.Config{NeverUsed: true, CheckValue: secret(t).CheckValue(), Trust: true})
 		require.NoError(t, err)
 		note("1 a new space")
 		window := time.Now().Unix() / 60
@@ -89,7 +89,7 @@ func entries(t *testing.T) (lines []string) {
 		require.Done(t)(s.Take(t.Context(), window, window, 1))
 		require.NoError(t, s.SetCounter(t.Context(), "orders", 1000))
 		note("5 after a loss")
-		part, err := lease.Create(t.Context(), engine, lease.Config{Name: "part", Limits: lease.Limits{First: 65536, Nodes: 65536}, Part: true})
+		part, err := lease.Create(t.Context(), engine, lease.Config{Name: "part", Limits: lease.Limits{FirstNode: 65536, Nodes: 65536}, Part: true})
 		require.NoError(t, err)
 		note("6 a part for IDs in use")
 		require.Done(t)(lease.Move(t.Context(), part, engine, lease.Config{Name: "moved"}))

@@ -53,7 +53,7 @@ func isUnknown(where, name string) bool {
 // parameterDefaults are the literals that engines take where a parameter is not there. What others default to, their names
 // tell: see places.
 func parameterDefaults(t *testing.T) map[string]string {
-	taken := regexp.MustCompile(`cmp\.Or\(storeurl\.Take\(query, "([^"]+)"\), "([^"]+)"\)`)
+	taken := regexp.MustCompile(`cmp\.Or\(storeurl\.TakeParameter\(query, "([^"]+)"\), "([^"]+)"\)`)
 	unset := map[string]string{}
 	for _, file := range sources(t) {
 		folder, isEngine := strings.CutPrefix(filepath.Dir(file), "lease/")
@@ -102,7 +102,7 @@ func keys(t *testing.T) (lines []string) {
 	return lines
 }
 
-// takenParameters are the names with which engines call storeurl.Take and storeurl.TakeWord.
+// takenParameters are the names with which engines call storeurl.TakeParameter and storeurl.TakeWord.
 func takenParameters(t *testing.T) (names []string) {
 	for _, file := range sources(t) {
 		if !strings.HasPrefix(file, "lease/") {
@@ -115,7 +115,7 @@ func takenParameters(t *testing.T) (names []string) {
 			}
 			function, ok := call.Fun.(*ast.SelectorExpr)
 			name, isText := call.Args[1].(*ast.BasicLit)
-			if ok && isText && (function.Sel.Name == "Take" || function.Sel.Name == "TakeWord") {
+			if ok && isText && (function.Sel.Name == "TakeParameter" || function.Sel.Name == "TakeWord") {
 				names = append(names, strings.Trim(name.Value, `"`))
 			}
 			return true

@@ -73,7 +73,7 @@ func TestThousand(t *testing.T) {
 // of local.Keep.
 func TestKeep(t *testing.T) {
 	store, secret := serve(t).URL("ids"), randflake.NewSecret()
-	space, err := url.Create(t.Context(), store, lease.Config{NeverUsed: true, Check: secret.CheckValue()})
+	space, err := url.Create(t.Context(), store, lease.Config{NeverUsed: true, CheckValue: secret.CheckValue()})
 	must(t, err)
 	must(t, space.Close())
 	t.Setenv("RANDFLAKE_STORE", store)

@@ -177,10 +177,10 @@ func checkMasked(t *testing.T, texts map[string]string) {
 	secret := keptSecret(t)
 	masked, err := randflake.Parse(texts["mask, text"])
 	require.NoError(t, err)
-	require.Gives(t, key(1764000000000<<20), "masked ID")(mask.NewMasker[key](secret, "order", nil).Open(masked))
+	require.Gives(t, key(1764000000000<<20), "masked ID")(mask.NewMasker[key](secret, "order", nil).Unmask(masked))
 	bytes, err := hex.DecodeString(texts["mask, UUID"])
 	require.NoError(t, err)
-	inner, err := mask.NewUUIDMasker[document](secret, "document", nil).Open(document(bytes))
+	inner, err := mask.NewUUIDMasker[document](secret, "document", nil).Unmask(document(bytes))
 	require.That(t, err == nil && inner == document{0: 1, 6: 0x70, 8: 0x80, 15: 9}, "masked UUID: %x, %v", inner, err)
 }
 

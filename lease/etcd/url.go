@@ -19,12 +19,11 @@ import (
 	"github.com/randflake/randflake/lease/internal/storeurl"
 )
 
-// Connect returns an engine for a URL. If the URL has a password, the cluster checks it now, within
-// ctx.
+// Connect returns an engine for a URL. If the URL has a password, the cluster checks it now, within ctx.
 func Connect(ctx context.Context, url string) (*Engine, error) {
 	config, prefix, err := parse(url)
 	if err != nil {
-		return nil, storeurl.Wrong("etcd", err)
+		return nil, storeurl.WrapError("etcd", err)
 	}
 	// The client lives on when ctx is done, but what it does before that must not.
 	life, end := context.WithCancel(context.Background())
@@ -47,7 +46,7 @@ func Connect(ctx context.Context, url string) (*Engine, error) {
 // Check finds what is wrong with a URL, as Connect does. It connects to nothing.
 func Check(url string) error {
 	_, _, err := parse(url)
-	return storeurl.Wrong("etcd", err)
+	return storeurl.WrapError("etcd", err)
 }
 
 // parse splits etcd://user:password@host:port,host:port/?parameter=value. No error shows what may
@@ -108,11 +107,11 @@ func withPort(host string) (address string, ok bool) {
 // configure returns the configuration by the parameters of a URL. The client logs nothing, and is
 // quick to notice a dead connection and to connect again.
 func configure(query url.Values, secure bool) (c clientv3.Config, prefix string, err error) {
-	prefix, err = checkPrefix(storeurl.Take(query, "prefix"))
+	prefix, err = checkPrefix(storeurl.TakeParameter(query, "prefix"))
 	if err != nil {
 		return c, "", err
 	}
-	text := cmp.Or(storeurl.Take(query, "dial-timeout"), "5s")
+	text := cmp.Or(storeurl.TakeParameter(query, "dial-timeout"), "5s")
 	timeout, err := time.ParseDuration(text)
 	if err != nil || timeout <= 0 {
 		return c, "", fmt.Errorf("dial-timeout=%s: want a duration such as 5s", text)
@@ -132,14 +131,14 @@ func configure(query url.Values, secure bool) (c clientv3.Config, prefix string,
 	}
 	if secure {
 		files := transport.TLSInfo{
-			TrustedCAFile: storeurl.Take(query, "ca"),
-			CertFile:      storeurl.Take(query, "certificate"),
-			KeyFile:       storeurl.Take(query, "key"),
+			TrustedCAFile: storeurl.TakeParameter(query, "ca"),
+			CertFile:      storeurl.TakeParameter(query, "certificate"),
+			KeyFile:       storeurl.TakeParameter(query, "key"),
 		}
 		c.TLS, err = files.ClientConfig()
 		if err != nil {
 			return c, "", fmt.Errorf("ca, certificate, key: %w", err)
 		}
 	}
-	return c, prefix, storeurl.Done(query, "prefix, dial-timeout or, with etcds://, ca, certificate, key")
+	return c, prefix, storeurl.CheckAllTaken(query, "prefix, dial-timeout or, with etcds://, ca, certificate, key")
 }

@@ -15,9 +15,8 @@
 //
 // # ConfigMap
 //
-// All entries are in the key "entries" of the ConfigMap. A swap replaces the ConfigMap as a whole
-// if its resourceVersion is the one that was read. Other tools must neither make nor change the
-// ConfigMap.
+// All entries are in the key "entries" of the ConfigMap. A swap replaces the ConfigMap as a whole if its
+// resourceVersion is the one that was read. Other tools must neither make nor change the ConfigMap.
 //
 // A ConfigMap holds a mebibyte. No space or counter is added if all could grow beyond three quarters
 // of that, so that leases go on: it has 205 spaces, or about 2,000 counters. A new space has half a
@@ -69,7 +68,7 @@ func (e *Engine) Close() error {
 func Connect(_ context.Context, url string) (*Engine, error) {
 	namespace, name, kubeconfig, err := parse(url)
 	if err != nil {
-		return nil, storeurl.Wrong("kubernetes", err)
+		return nil, storeurl.WrapError("kubernetes", err)
 	}
 	a, err := findAccess(kubeconfig)
 	if err != nil {
@@ -88,7 +87,7 @@ const most = 3 << 18
 // Check finds what is wrong with a URL, as Connect does. It reads no file, and connects to nothing.
 func Check(url string) error {
 	_, _, _, err := parse(url)
-	return storeurl.Wrong("kubernetes", err)
+	return storeurl.WrapError("kubernetes", err)
 }
 
 // form allows names of any length, and parse checks the length: counted repetitions would take a
@@ -105,8 +104,8 @@ func parse(raw string) (namespace, name, kubeconfig string, err error) {
 	if u.Scheme != "kubernetes" || parts == nil || len(parts[1]) > 63 || len(parts[2]) > 253 {
 		return "", "", "", errors.New("want kubernetes:NAMESPACE/NAME, the name of a ConfigMap")
 	}
-	kubeconfig = storeurl.Take(query, "kubeconfig")
-	return parts[1], parts[2], kubeconfig, storeurl.Done(query, "kubeconfig")
+	kubeconfig = storeurl.TakeParameter(query, "kubeconfig")
+	return parts[1], parts[2], kubeconfig, storeurl.CheckAllTaken(query, "kubeconfig")
 }
 
 // A configMap is the backend of an engine.

@@ -75,7 +75,7 @@ func fillWithSecret(dir string) error {
 	if err := WriteSecret(filepath.Join(dir, secretName), secret); err != nil {
 		return err
 	}
-	return fillWithSpace(dir, lease.Config{Check: secret.CheckValue()})
+	return fillWithSpace(dir, lease.Config{CheckValue: secret.CheckValue()})
 }
 
 // fillWithSpace makes a space whose leases start at once. That is safe with a secret because the

@@ -19,7 +19,7 @@ import (
 func Connect(_ context.Context, url string) (*Engine, error) {
 	d, config, where, err := parse(url)
 	if err != nil {
-		return nil, storeurl.Wrong("mariadb", err)
+		return nil, storeurl.WrapError("mariadb", err)
 	}
 	connector, err := mysql.NewConnector(d)
 	if err != nil {
@@ -34,7 +34,7 @@ func Connect(_ context.Context, url string) (*Engine, error) {
 // Check finds what is wrong with a URL, as Connect does. It connects to nothing.
 func Check(url string) error {
 	_, _, _, err := parse(url)
-	return storeurl.Wrong("mariadb", err)
+	return storeurl.WrapError("mariadb", err)
 }
 
 // parse splits a URL into the driver's configuration, the engine's, and where the database is.
@@ -48,7 +48,7 @@ func parse(text string) (d *mysql.Config, config Config, where string, err error
 	if !isURL || u.Hostname() == "" || len(u.Path) < 2 {
 		return nil, config, "", errors.New("want mysql://USER:PASSWORD@HOST:3306/DATABASE")
 	}
-	config.Table = storeurl.Take(query, "table")
+	config.Table = storeurl.TakeParameter(query, "table")
 	config.AtomicPages, err = storeurl.TakeWord(query, "pages", "atomic")
 	if err != nil {
 		return nil, config, "", err
@@ -67,7 +67,7 @@ func parse(text string) (d *mysql.Config, config Config, where string, err error
 	}
 	for name := range d.Params { // the driver takes what it does not know for variables of the server
 		want := "table, pages, ca, certificate, key, or one that the driver knows"
-		return nil, config, "", storeurl.Unknown(name, want)
+		return nil, config, "", storeurl.UnknownParameter(name, want)
 	}
 	d.User = u.User.Username()
 	d.Passwd, _ = u.User.Password()

@@ -20,7 +20,7 @@ import (
 func Connect(_ context.Context, url string) (*Engine, error) {
 	config, own, err := parse(url)
 	if err != nil {
-		return nil, storeurl.Wrong("postgres", err)
+		return nil, storeurl.WrapError("postgres", err)
 	}
 	pool, err := pgxpool.NewWithConfig(context.Background(), config)
 	if err != nil {
@@ -32,7 +32,7 @@ func Connect(_ context.Context, url string) (*Engine, error) {
 // Check finds what is wrong with a URL, as Connect does. It connects to nothing.
 func Check(url string) error {
 	_, _, err := parse(url)
-	return storeurl.Wrong("postgres", err)
+	return storeurl.WrapError("postgres", err)
 }
 
 // errURL says what a URL looks like.
@@ -51,7 +51,7 @@ func parse(text string) (pool *pgxpool.Config, own Config, err error) {
 	if err != nil || !isURL {
 		return nil, own, errURL
 	}
-	own.Schema = storeurl.Take(query, "schema")
+	own.Schema = storeurl.TakeParameter(query, "schema")
 	own, err = own.complete()
 	if err != nil {
 		return nil, own, err
@@ -66,7 +66,7 @@ func parse(text string) (pool *pgxpool.Config, own Config, err error) {
 	// The driver sends what it does not know to the server as a setting, misspelled parameters too.
 	for name := range c.RuntimeParams {
 		if query.Has(name) && name != "application_name" && name != "options" {
-			return nil, own, storeurl.Unknown(name, "schema, or one that pgx knows")
+			return nil, own, storeurl.UnknownParameter(name, "schema, or one that pgx knows")
 		}
 	}
 	c.ConnectTimeout = cmp.Or(c.ConnectTimeout, 10*time.Second)

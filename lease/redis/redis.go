@@ -76,8 +76,8 @@ type Engine struct {
 
 var _ lease.Engine = (*Engine)(nil)
 
-// A Config says where in Redis the entries are, and how far Redis is trusted. The zero Config
-// trusts it least.
+// A Config says where in Redis the entries are, and what is promised of it: nothing by the zero
+// Config.
 type Config struct {
 	// Prefix, in braces, is what the names of the keys begin with; "randflake" if empty.
 	// URL: prefix=
@@ -86,8 +86,9 @@ type Config struct {
 	// Replicas is how many replicas must acknowledge a Swap. URL: replicas=
 	Replicas int
 
-	// TrustSettings does without CONFIG GET. URL: settings=trusted
-	TrustSettings bool
+	// DurableSettings promises the settings of the package comment, and does without CONFIG GET.
+	// URL: settings=durable
+	DurableSettings bool
 }
 
 // New returns an engine on a client: a *redis.Client, be it for one server or by way of sentinels,

@@ -182,7 +182,7 @@ func TestLoss(t *testing.T) {
 // TestUnsafeSettings: each is refused by name, also by an engine that was opened before.
 func TestUnsafeSettings(t *testing.T) {
 	server := startServer(t, "--maxmemory", "100mb")
-	e, trusting := prepare(t, server, ""), connect(t, server.Addr(), "settings=trusted")
+	e, promised := prepare(t, server, ""), connect(t, server.Addr(), "settings=durable")
 	put(t, e, "a", "1")
 	for _, tt := range []struct{ setting, value, safe string }{
 		{"appendonly", "no", "yes"},
@@ -193,7 +193,7 @@ func TestUnsafeSettings(t *testing.T) {
 	} {
 		do(t, server, "CONFIG", "SET", tt.setting, tt.value)
 		enginetest.WantUnsafe(t, e, tt.setting+` "`+tt.value, tt.safe)
-		put(t, trusting, "a", "1")
+		put(t, promised, "a", "1")
 		do(t, server, "CONFIG", "SET", tt.setting, tt.safe)
 		put(t, e, "a", "1")
 	}
@@ -222,8 +222,8 @@ func TestForbiddenCommands(t *testing.T) {
 	server := startServer(t)
 	do(t, server, strings.Fields("ACL SETUSER app on >s3cr3t ~{randflake}:* -@all +eval +evalsha +info +time +persist +hget +hset +hsetnx +hincrby +zrange +zadd +wait")...)
 	e := connect(t, "app:s3cr3t@"+server.Addr(), "")
-	wantError(t, "Prepare", e.Prepare(t.Context()), lease.ErrUnsafe, "settings=trusted")
-	e = connect(t, "app:s3cr3t@"+server.Addr(), "settings=trusted")
+	wantError(t, "Prepare", e.Prepare(t.Context()), lease.ErrUnsafe, "settings=durable")
+	e = connect(t, "app:s3cr3t@"+server.Addr(), "settings=durable")
 	require.NoError(t, e.Prepare(t.Context()))
 	put(t, e, "a", "1")
 	list, err := e.List(t.Context(), "", "", 10)

@@ -88,7 +88,7 @@ func (e *Engine) roundTrip(ctx context.Context, args []any) ([]any, error) {
 	copies := redis.NewIntCmd(ctx, "wait", e.config.Replicas, max(limit.Milliseconds(), 1))
 	pipe := client.Pipeline()
 	pipe.Process(ctx, once{script})
-	if !e.config.TrustSettings {
+	if !e.config.DurableSettings {
 		pipe.Process(ctx, settings)
 	}
 	if e.config.Replicas > 0 {
@@ -132,7 +132,7 @@ func replicaTime(ctx context.Context) time.Duration {
 // checkDurable returns why what the script did may be lost, or nil. copies is how many replicas had it
 // within limit.
 func (e *Engine) checkDurable(settings map[string]string, copies int, limit time.Duration) error {
-	if !e.config.TrustSettings {
+	if !e.config.DurableSettings {
 		if err := checkSettings(settings); err != nil {
 			return err
 		}

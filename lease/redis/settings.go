@@ -34,7 +34,7 @@ func notAllowed(err error) error {
 		return err
 	}
 	return fmt.Errorf("%w: CONFIG GET: %w: "+
-		"allow it, or give your word with settings=trusted that Redis is set up as documented",
+		"allow it, or give your word with settings=durable that Redis is set up as documented",
 		lease.ErrUnsafe, err)
 }
 

@@ -17,7 +17,7 @@ import (
 func Connect(_ context.Context, url string) (*Engine, error) {
 	config, options, err := parse(url)
 	if err != nil {
-		return nil, storeurl.Wrong("redis", err)
+		return nil, storeurl.WrapError("redis", err)
 	}
 	e, err := New(redis.NewClient(options), config)
 	if err != nil {
@@ -30,7 +30,7 @@ func Connect(_ context.Context, url string) (*Engine, error) {
 // Check finds what is wrong with a URL, as Connect does. It connects to nothing.
 func Check(url string) error {
 	_, _, err := parse(url)
-	return storeurl.Wrong("redis", err)
+	return storeurl.WrapError("redis", err)
 }
 
 // parse splits a URL into the engine's configuration and the client's. No error shows the password.
@@ -59,14 +59,14 @@ func parse(raw string) (Config, *redis.Options, error) {
 
 // takeConfig removes the engine's parameters from query, and returns what they say.
 func takeConfig(query url.Values) (c Config, err error) {
-	c.Prefix = storeurl.Take(query, "prefix")
-	if replicas := storeurl.Take(query, "replicas"); replicas != "" {
+	c.Prefix = storeurl.TakeParameter(query, "prefix")
+	if replicas := storeurl.TakeParameter(query, "replicas"); replicas != "" {
 		n, err := strconv.ParseUint(replicas, 10, 16)
 		if err != nil {
 			return c, fmt.Errorf("replicas=%s: want a number", replicas)
 		}
 		c.Replicas = int(n)
 	}
-	c.TrustSettings, err = storeurl.TakeWord(query, "settings", "trusted")
+	c.DurableSettings, err = storeurl.TakeWord(query, "settings", "durable")
 	return c, err
 }

@@ -11,10 +11,9 @@
 //   - region, where the environment has none,
 //   - endpoint, the http or https URL of a server that is not AWS.
 //
-// Credentials are found as every AWS SDK finds them: in the environment, in the files of the user,
-// by the role of a container or machine. They must allow s3:GetObject and s3:PutObject on prefix/*,
-// and s3:ListBucket on the bucket. Without the latter nobody can tell a missing object from a
-// forbidden one.
+// Credentials are found as every AWS SDK finds them: in the environment, in the files of the user, by the role
+// of a container or machine. They must allow s3:GetObject and s3:PutObject on prefix/*, and s3:ListBucket on
+// the bucket. Without the latter nobody can tell a missing object from a forbidden one.
 //
 // # Objects
 //
@@ -84,7 +83,7 @@ func New(client *s3.Client, bucket, prefix string) *Engine {
 func Connect(ctx context.Context, url string) (*Engine, error) {
 	p, err := parse(url)
 	if err != nil {
-		return nil, storeurl.Wrong("s3", err)
+		return nil, storeurl.WrapError("s3", err)
 	}
 	c, err := config.LoadDefaultConfig(ctx, config.WithRegion(p.region))
 	if err != nil {
@@ -109,7 +108,7 @@ func Connect(ctx context.Context, url string) (*Engine, error) {
 // Check finds what is wrong with a URL, as Connect does. It connects to nothing.
 func Check(url string) error {
 	_, err := parse(url)
-	return storeurl.Wrong("s3", err)
+	return storeurl.WrapError("s3", err)
 }
 
 // A place is what a URL says.
@@ -127,8 +126,8 @@ func parse(raw string) (place, error) {
 	p := place{
 		bucket:   u.Host,
 		prefix:   u.Path,
-		region:   storeurl.Take(query, "region"),
-		endpoint: storeurl.Take(query, "endpoint"),
+		region:   storeurl.TakeParameter(query, "region"),
+		endpoint: storeurl.TakeParameter(query, "endpoint"),
 	}
 	if u.Scheme != "s3" || p.bucket == "" || u.User != nil || u.Fragment != "" {
 		return p, errors.New("want s3://BUCKET/PREFIX?region=REGION; " +
@@ -137,7 +136,7 @@ func parse(raw string) (place, error) {
 	if p.endpoint != "" && !storeurl.IsServer(p.endpoint) {
 		return p, errors.New("endpoint: want http://HOST:PORT or https://HOST:PORT")
 	}
-	return p, storeurl.Done(query, "region or endpoint")
+	return p, storeurl.CheckAllTaken(query, "region or endpoint")
 }
 
 // An object is the backend of an engine.

@@ -21,13 +21,11 @@
 //
 // # Lineage and position
 //
-// The lineage is a random token in the file, the file's inode number, and on Linux its time of
-// birth. So it changes when a copy takes the file's place; on Windows it does not. The position is
-// the number of swaps.
+// The lineage is a random token in the file, the file's inode number, and on Linux its time of birth. So it
+// changes when a copy takes the file's place; on Windows it does not. The position is the number of swaps.
 //
-// If an older copy is written into the file, as cp does, only a handle that saw more swaps notices.
-// If there is no such handle, or after an older snapshot of the disk was brought back, call
-// [lease.Space.ReportLoss].
+// If an older copy is written into the file, as cp does, only a handle that saw more swaps notices. If there is
+// no such handle, or after an older snapshot of the disk was brought back, call [lease.Space.ReportLoss].
 package sqlite
 
 import (
@@ -88,7 +86,7 @@ func newEngine(path string, network func(dir string) (kind string, err error)) (
 func Connect(_ context.Context, url string) (*Engine, error) {
 	path, err := parse(url)
 	if err != nil {
-		return nil, storeurl.Wrong("sqlite", err)
+		return nil, storeurl.WrapError("sqlite", err)
 	}
 	return New(path)
 }
@@ -104,7 +102,7 @@ func parse(text string) (path string, err error) {
 		return "", errors.New("want sqlite:FILE, such as sqlite:/var/lib/app/app.db, " +
 			"with special characters encoded")
 	}
-	return path, storeurl.Done(query, "none")
+	return path, storeurl.CheckAllTaken(query, "none")
 }
 
 // Check finds what is wrong with a URL, as Connect does. It opens nothing.

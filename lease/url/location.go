@@ -100,8 +100,8 @@ func byPlainName(name string) (l Location, space string, err error) {
 	if len(name) > 1 && name[1] == ':' { // on a drive
 		path = name[:1] + name[2:]
 	}
-	if name == "" {
-		return l, "", errors.New("store: no name: want a directory or a URL")
+	if name == "" || strings.TrimSpace(name) != name {
+		return l, "", errors.New("store: no name, or white space around it: want a directory or a URL")
 	}
 	i := strings.IndexAny(path, "@=:?")
 	if i >= 0 {

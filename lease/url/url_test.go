@@ -51,6 +51,7 @@ func names() []name {
 		{name: "file:what?/leases", wrong: "want file:DIR?space=NAME"},
 		{name: "file:leases?spcae=hunter2", wrong: "want file:DIR?space=NAME"},
 		{name: "?space=orders", wrong: "no name"},
+		{name: "leases\r", wrong: "white space around"},
 		{name: "file:?space=orders", wrong: "want file:DIR"},
 		{name: "file://relative", wrong: "want file:DIR"},
 		{name: "file:", wrong: "want file:DIR"},
@@ -178,7 +179,7 @@ func TestKeepWaits(t *testing.T) {
 		t.Setenv("RANDFLAKE_SECRET", secret.Hex())
 		synctest.Test(t, func(t *testing.T) {
 			time.Sleep(time.Until(time.Unix(1800000000, 0)))
-			space, err := Create(t.Context(), "file:"+dir, lease.Config{NeverUsed: true, NoReserve: noReserve, Check: secret.CheckValue()})
+			space, err := Create(t.Context(), "file:"+dir, lease.Config{NeverUsed: true, NoReserve: noReserve, CheckValue: secret.CheckValue()})
 			require.NoError(t, err)
 			require.NoError(t, errors.Join(space.ReportLoss(t.Context(), "by hand"), space.Close()))
 			began := time.Now()
@@ -217,7 +218,7 @@ func TestKeep(t *testing.T) {
 	} {
 		t.Run(tt.variables, func(t *testing.T) {
 			if tt.variables == "init" {
-				space, err := Create(t.Context(), store, lease.Config{NeverUsed: true, Check: secret.CheckValue()})
+				space, err := Create(t.Context(), store, lease.Config{NeverUsed: true, CheckValue: secret.CheckValue()})
 				err = errors.Join(err, local.WriteSecret(dir+"/secret", secret), os.WriteFile(dir+"/store", []byte(store+"\n"), 0o600))
 				require.NoError(t, err)
 				space.Close()

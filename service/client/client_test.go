@@ -57,7 +57,7 @@ func (r *replica) GetLimits(ctx context.Context, _ *api.GetLimitsRequest) (*api.
 		NodeCount:      8,
 		Ahead:          5,
 		MaxSkewSeconds: 7,
-		Check:          "0123456789abcdef",
+		CheckValue:     "0123456789abcdef",
 	}, nil
 }
 
@@ -147,7 +147,7 @@ func TestReplicas(t *testing.T) {
 		}
 	}
 	leases, err := client.OpenLeases(t.Context(), "demo", []string{away, sound})
-	want := lease.Limits{First: 16, Nodes: 8, Ahead: 5, Window: time.Minute, MaxSkew: 7 * time.Second}
+	want := lease.Limits{FirstNode: 16, Nodes: 8, Ahead: 5, Window: time.Minute, MaxSkew: 7 * time.Second}
 	require.Must(t, err == nil && leases.Limits() == want, "%+v, %v", leases, err)
 	require.NoError(t, leases.CheckSecret([8]byte{1, 35, 69, 103, 137, 171, 205, 239}))
 	err = leases.CheckSecret([8]byte{})
@@ -303,8 +303,12 @@ func TestToken(t *testing.T) {
 	}
 	r.header = nil
 	missing := errors.New("no such file")
-	option := client.WithTokenFrom(func() (string, error) { return "", missing })
-	_, err := client.OpenLeases(t.Context(), "demo", []string{address}, option)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	option := client.WithTokenFrom(func(ctx context.Context) (string, error) {
+		cancel(missing)
+		return "", context.Cause(ctx)
+	})
+	_, err := client.OpenLeases(ctx, "demo", []string{address}, option)
 	require.That(t, errors.Is(err, missing) && r.header == nil,
 		"without the token: error %v, header %v", err, r.header)
 }

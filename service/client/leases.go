@@ -44,14 +44,14 @@ func OpenLeases(ctx context.Context, space string, addresses []string, options .
 	if err != nil {
 		return nil, err
 	}
-	l.check = found.Check
+	l.check = found.CheckValue
 	l.limits = lease.Limits{
-		First:   found.FirstNode,
-		Nodes:   found.NodeCount,
-		Ahead:   int64(found.Ahead),
-		Window:  time.Duration(found.WindowSeconds) * time.Second,
-		MaxSkew: time.Duration(found.MaxSkewSeconds) * time.Second,
-		Reserve: found.Reserve,
+		FirstNode: found.FirstNode,
+		Nodes:     found.NodeCount,
+		Ahead:     int64(found.Ahead),
+		Window:    time.Duration(found.WindowSeconds) * time.Second,
+		MaxSkew:   time.Duration(found.MaxSkewSeconds) * time.Second,
+		Reserve:   found.Reserve,
 	}
 	if found.WindowSeconds == 0 || found.NodeCount == 0 {
 		return nil, fmt.Errorf("client: limits: %+v: want a window of seconds, and nodes", l.limits)

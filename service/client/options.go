@@ -19,7 +19,7 @@ type Option struct{ set func(*settings) error }
 // settings are what options set.
 type settings struct {
 	http      *http.Client
-	token     func() (string, error)
+	token     func(context.Context) (string, error)
 	plaintext bool             // a token may be sent by http
 	now       func() time.Time // tests set it
 	batch     int              // IDs that a call asks for
@@ -32,12 +32,12 @@ func WithHTTPClient(c *http.Client) Option {
 
 // WithToken sends a bearer token with each call.
 func WithToken(token string) Option {
-	return WithTokenFrom(func() (string, error) { return token, nil })
+	return WithTokenFrom(func(context.Context) (string, error) { return token, nil })
 }
 
-// WithTokenFrom calls from for each call and sends the bearer token that it returns, for instance
-// from a file that is replaced now and then. from must be safe for concurrent use.
-func WithTokenFrom(from func() (string, error)) Option {
+// WithTokenFrom calls from for each call, with its ctx, and sends the bearer token that it returns, for
+// instance from a file that is replaced now and then. from must be safe for concurrent use.
+func WithTokenFrom(from func(ctx context.Context) (string, error)) Option {
 	return checked(from != nil, "WithTokenFrom: nil: leave it out", func(s *settings) { s.token = from })
 }
 
@@ -86,7 +86,7 @@ func (s *settings) apply(options []Option) error {
 func (s *settings) authorize(next connect.UnaryFunc) connect.UnaryFunc {
 	return func(ctx context.Context, request connect.AnyRequest) (connect.AnyResponse, error) {
 		if s.token != nil {
-			token, err := s.token()
+			token, err := s.token(ctx)
 			if err != nil {
 				return nil, connect.NewError(connect.CodeUnauthenticated,
 					fmt.Errorf("client: token: %w", err))

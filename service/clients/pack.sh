@@ -29,7 +29,7 @@ typescript)
 java)
 	# The jars that mvn package makes of pom.xml, without its plugins.
 	version=$(sed -n '0,/<version>/s/.*<version>\(.*\)<.*/\1/p' pom.xml)
-	jar=$package/client-$version
+	jar=$package/randflake-client-$version
 	work=$(mktemp -d)
 	trap 'rm -r "$work"' EXIT
 	javac --release 17 -Xlint:all,-serial -Werror -d "$work/classes" $(find src -name '*.java')

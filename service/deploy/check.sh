@@ -63,7 +63,7 @@ config.listen=:1|listen
 config.spaces[0].store=file:/var/lib/a|store
 config.spaces[0].store=postgres://me:word@db/ids|config.spaces[0].store: it has a password
 config.spaces[0].store=postgres://db/ids?password=word|config.spaces[0].store: it has a password
-config.spaces[0].store=kubernetes:prod/ids|automountToken
+config.spaces[0].store=kubernetes:prod/ids|serviceAccount.automount
 secrets={shop}|config.spaces[0].secretFile: /run/secrets/randflaked/orders/secret: want
 plaintext=true|tls: want one of
 tls.secretName=|tls: want one of

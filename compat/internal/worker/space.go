@@ -22,7 +22,7 @@ func (s *space) findOwn() {
 	s.own = map[uint32]bool{}
 	run := uint32(0)
 	for i := range s.Limits().Nodes {
-		number := s.Limits().First + i
+		number := s.Limits().FirstNode + i
 		if generators[key{s.layout, number}] == nil {
 			run = 0
 			continue

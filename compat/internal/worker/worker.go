@@ -54,10 +54,10 @@ func Own(layout *snowflake.Layout, number uint32) (*Worker, error) {
 	}
 	for s := range spaces {
 		leased := s.Limits()
-		if s.layout == k.layout && leased.First <= number && number <= leased.Last() {
+		if s.layout == k.layout && leased.FirstNode <= number && number <= leased.LastNode() {
 			return nil, fmt.Errorf("snowflake: number %d is one of %d to %d, which Keep leases in this process: "+
 				"take IDs from Keep alone, or keep a space of fewer nodes and take a number beyond them",
-				number, leased.First, leased.Last())
+				number, leased.FirstNode, leased.LastNode())
 		}
 	}
 	always := snowflake.Forever(number)

@@ -25,12 +25,10 @@ func RunDisk(t *testing.T, prepared func(disk string) lease.Engine, full, readOn
 	long := strings.Repeat("b", lease.MaxValue)
 	refused := func(want error, kept string) {
 		_, err := e.Swap(t.Context(), nil, append(leasetest.Entry("a", "2"), leasetest.Entry("b", long)...))
-		if !errors.Is(err, want) || !errors.Is(err, lease.ErrStore) || !strings.Contains(err.Error(), disk) {
-			t.Errorf("error %v, want %v, that nothing was changed, and where", err, want)
-		}
-		if value, _ := leasetest.Get(t, e, "a"); value != kept {
-			t.Errorf("%v: found %q, want %s", want, value, kept)
-		}
+		require.That(t, errors.Is(err, want) && errors.Is(err, lease.ErrStore) && strings.Contains(err.Error(), disk),
+			"error %v, want %v, that nothing was changed, and where", err, want)
+		value, _ := leasetest.Get(t, e, "a")
+		require.That(t, value == kept, "%v: found %q, want %s", want, value, kept)
 	}
 	filler := filepath.Join(disk, "filler")
 	os.WriteFile(filler, make([]byte, 70<<10), 0o600) // which may fail, and leaves no room for another swap

@@ -67,9 +67,8 @@ func testLostReply(t *testing.T, server Server, connect func(t *testing.T, addr 
 	if err := <-done; err == nil || errors.Is(err, lease.ErrStore) {
 		t.Errorf("Swap without a reply: error %v, want one that leaves open whether it was made", err)
 	}
-	if value, _ := leasetest.Get(t, direct, "a"); value != "later" {
-		t.Errorf("found %q: the swap was repeated", value)
-	}
+	value, _ := leasetest.Get(t, direct, "a")
+	require.That(t, value == "later", "found %q: the swap was repeated", value)
 	UntilRead(t, e, "a")
 	leasetest.Put(t, e, "a", "3")
 }
@@ -175,9 +174,9 @@ func testCrash(t *testing.T, server Server, e lease.Engine, round int, kept bool
 				value, after, n, positions[i], before)
 		}
 	}
-	if swapped := leasetest.Put(t, e, "meta", "m"); swapped.Position <= positions[0] {
-		t.Errorf("position %d after the crash, %d before", swapped.Position, positions[0])
-	}
+	swapped := leasetest.Put(t, e, "meta", "m")
+	require.That(t, swapped.Position > positions[0],
+		"position %d after the crash, %d before", swapped.Position, positions[0])
 }
 
 const killedEnv = "RANDFLAKE_ENGINETEST_KILLED"
@@ -239,9 +238,7 @@ func RunKilled(t *testing.T, e lease.Engine, where string) {
 		text, err := os.ReadFile(name)
 		require.NoError(t, err)
 		for number := range strings.Lines(string(text)) {
-			if seen[number] {
-				t.Errorf("%s was acknowledged twice", number)
-			}
+			require.That(t, !seen[number], "%s was acknowledged twice", number)
 			seen[number] = true
 		}
 	}
@@ -249,9 +246,8 @@ func RunKilled(t *testing.T, e lease.Engine, where string) {
 	number := 0
 	fmt.Sscan(value, &number)
 	isPossible := len(seen) <= number && number <= len(seen)+processes
-	if !isPossible || found.Position != uint64(number+1) {
-		t.Errorf("the counter is at %d, position %d, after %d numbers", number, found.Position, len(seen))
-	}
+	require.That(t, isPossible && found.Position == uint64(number+1),
+		"the counter is at %d, position %d, after %d numbers", number, found.Position, len(seen))
 }
 
 // RunThousand has a thousand handles, with an engine of their own each, take a node of the same
@@ -277,9 +273,8 @@ func RunThousand(t *testing.T, connect func() lease.Engine) {
 				t.Error(err)
 				return
 			}
-			if _, twice := nodes.LoadOrStore(leases[0].FirstNode, true); twice {
-				t.Errorf("%+v twice", leases[0])
-			}
+			_, twice := nodes.LoadOrStore(leases[0].FirstNode, true)
+			require.That(t, !twice, "%+v twice", leases[0])
 		})
 	}
 	wg.Wait()

@@ -2,7 +2,6 @@ package enginetest
 
 import (
 	"context"
-	"strings"
 	"testing"
 
 	"github.com/randflake/randflake/internal/test/require"
@@ -35,9 +34,7 @@ func WantUnsafe(t testing.TB, e lease.Engine, words ...string) {
 	for what, err := range map[string]error{"Read": readErr, "Swap": swapErr, "Prepare": e.Prepare(t.Context())} {
 		require.ErrorIs(t, err, lease.ErrUnsafe, "%s", what)
 		for _, word := range words {
-			if err != nil && !strings.Contains(err.Error(), word) {
-				t.Errorf("%s: error %v, want one with %q", what, err, word)
-			}
+			require.ErrorSays(t, err, word, "%s", what)
 		}
 	}
 }
@@ -50,12 +47,9 @@ type Lineages map[string]string
 func (l Lineages) WantNew(t testing.TB, where string, e lease.Engine) {
 	t.Helper()
 	value, seen := leasetest.Get(t, e, "a")
-	if value != "1" {
-		t.Errorf("%s: the entry is %q: the test shows nothing", where, value)
-	}
+	require.That(t, value == "1", "%s: the entry is %q: the test shows nothing", where, value)
 	both := seen.Lineage + seen.Incarnation
-	if other, found := l[both]; found || len(both) > 400 {
-		t.Errorf("%s: lineage and incarnation %s, as %s", where, both, other)
-	}
+	other, found := l[both]
+	require.That(t, !found && len(both) <= 400, "%s: lineage and incarnation %s, as %s", where, both, other)
 	l[both] = where
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/lease"
 )
 
@@ -30,9 +31,7 @@ func TestURLs[E lease.Engine](
 	}
 	want := func(what, url string, err error, part string) {
 		t.Helper()
-		if err == nil || !strings.Contains(err.Error(), part) {
-			t.Errorf("%s %s: error %v, want one with %q", what, hidden(url), err, part)
-		}
+		require.ErrorSays(t, err, part, "%s %s", what, hidden(url))
 		if urls.Password != "" && strings.Contains(fmt.Sprintf("%v %+v", err, err), urls.Password) {
 			t.Errorf("%s %s shows the password", what, hidden(url))
 		}
@@ -53,9 +52,8 @@ func TestURLs[E lease.Engine](
 		want("Check", url, check(url), part)
 	}
 	for url, part := range urls.Failing {
-		if err := check(url); err != nil {
-			t.Errorf("Check %s: %v", hidden(url), err)
-		}
+		err := check(url)
+		require.That(t, err == nil, "Check %s: %v", hidden(url), err)
 		e, err := connect(ctx, url)
 		if err == nil {
 			_, err = e.Read(ctx, "a")

@@ -125,9 +125,8 @@ func (f Forms[T]) testID(t *testing.T, id T, text string) {
 	jsonText, jsonErr := json.Marshal(forms)
 	xmlText, xmlErr := xml.Marshal(forms)
 	marshaled, textErr := any(id).(encoding.TextMarshaler).MarshalText()
-	if err := errors.Join(jsonErr, xmlErr, textErr); err != nil {
-		t.Errorf("a %T: %v", id, err)
-	}
+	err := errors.Join(jsonErr, xmlErr, textErr)
+	require.That(t, err == nil, "a %T: %v", id, err)
 	written := [][2]string{
 		{fmt.Sprint(id), text},
 		{fmt.Sprintf(verbs, any(id)), fmt.Sprintf(verbs, text)},

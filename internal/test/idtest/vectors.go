@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"os"
 	"testing"
+
+	"github.com/randflake/randflake/internal/test/require"
 )
 
 // A Vector is an ID of the format's test vectors.
@@ -33,9 +35,7 @@ func ReadJSON(t testing.TB, path string, into any) {
 	if err == nil {
 		err = json.Unmarshal(data, into)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 }
 
 // Vectors reads the vectors from their file.
@@ -43,8 +43,6 @@ func Vectors(t testing.TB, path string) []Vector {
 	t.Helper()
 	var file struct{ Vectors []Vector }
 	ReadJSON(t, path, &file)
-	if len(file.Vectors) < 100 {
-		t.Fatalf("%s has only %d vectors", path, len(file.Vectors))
-	}
+	require.Must(t, len(file.Vectors) >= 100, "%s has only %d vectors", path, len(file.Vectors))
 	return file.Vectors
 }

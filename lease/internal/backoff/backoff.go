@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// ErrBusy says that others were faster until the context ended. They get on, so it is worth beginning again.
-var ErrBusy = errors.New("lease: others changed it each time")
+// ErrBusy says that others were faster, perhaps until the context ended. They get on, so it is worth
+// beginning again.
+var ErrBusy = errors.New("lease: other processes were faster")
 
 // Most returns the most that a random pause lasts after a number of tries, at least one, in which
 // others were faster. It grows with that number, and with how long the last call took: the longer

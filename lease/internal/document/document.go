@@ -88,26 +88,25 @@ type snapshot struct {
 	seen    time.Time // by wallClock
 }
 
-// wallClock returns the time without the monotonic reading, which stands still while a machine
-// sleeps.
+// wallClock returns the time without the monotonic reading, which stands still while a machine sleeps.
 func wallClock() time.Time { return time.Now().Round(0) }
 
 // Read implements [lease.Engine].
 func (e *Engine) Read(ctx context.Context, names ...string) (lease.Answer, error) {
-	v, err := e.load(ctx)
+	snap, err := e.load(ctx)
 	if err != nil {
 		return lease.Answer{}, err
 	}
-	return v.answer(names), nil
+	return snap.answer(names), nil
 }
 
 // List implements [lease.Engine].
 func (e *Engine) List(ctx context.Context, prefix, after string, limit int) ([]lease.Entry, error) {
-	v, err := e.load(ctx)
+	snap, err := e.load(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return v.answer(swap.List(v.content.Entries, prefix, after, limit)).Entries, nil
+	return snap.answer(swap.List(snap.content.Entries, prefix, after, limit)).Entries, nil
 }
 
 // Swap implements [lease.Engine]. It compares with what was seen last. If that or the document
@@ -116,40 +115,40 @@ func (e *Engine) Swap(ctx context.Context, expect, put []lease.Entry) (lease.Ans
 	if err := e.checkUsable(ctx); err != nil {
 		return lease.Answer{}, swap.Unmade(err)
 	}
-	v := e.recent()
-	if v != nil && !swap.Matches(v.answer(swap.Names(expect)).Entries, expect) {
-		v = nil
+	recent := e.recent()
+	if recent != nil && !swap.Matches(recent.answer(swap.Names(expect)).Entries, expect) {
+		recent = nil
 	}
-	var a lease.Answer
-	err := e.untilFirst(ctx, func() (err error) {
-		a, err = e.swapIn(ctx, v, expect, put)
-		v = nil // another try looks again
+	var answer lease.Answer
+	err := e.retryChanged(ctx, func() (err error) {
+		if recent != nil { // in the first try
+			answer, err = e.replace(ctx, recent, put)
+			recent = nil
+			return err
+		}
+		answer, err = e.swapNow(ctx, expect, put)
 		return err
 	})
-	return a, err
+	return answer, err
 }
 
-// swapIn makes a swap in the document as in v, or as it is now if v is nil. It returns ErrChanged if
-// the document has changed since.
-func (e *Engine) swapIn(ctx context.Context, v *snapshot, expect, put []lease.Entry) (lease.Answer, error) {
-	if v == nil {
-		var err error
-		v, err = e.load(ctx)
-		if err != nil {
-			return lease.Answer{}, swap.Unmade(err)
-		}
+// swapNow makes a swap in the document as it is now. It returns ErrChanged if that has changed meanwhile.
+func (e *Engine) swapNow(ctx context.Context, expect, put []lease.Entry) (lease.Answer, error) {
+	seen, err := e.load(ctx)
+	if err != nil {
+		return lease.Answer{}, swap.Unmade(err)
 	}
-	found := v.answer(swap.Names(expect))
+	found := seen.answer(swap.Names(expect))
 	if !swap.Matches(found.Entries, expect) {
 		return found, nil
 	}
-	return e.replace(ctx, v, put)
+	return e.replace(ctx, seen, put)
 }
 
-// untilFirst repeats try while it returns ErrChanged, with pauses. If the context ends first, the error
+// retryChanged repeats try while it returns ErrChanged, with pauses. If the context ends first, the error
 // says that, and that others were faster. As many processes are in each other's way, the pauses grow,
 // but only to 16 times what a try takes: those that swap all the time would keep out one that pauses longer.
-func (e *Engine) untilFirst(ctx context.Context, try func() error) error {
+func (e *Engine) retryChanged(ctx context.Context, try func() error) error {
 	const mostTries = 2 // that make the next pause longer
 	for tries := 1; ; tries = min(tries+1, mostTries) {
 		began := time.Now()
@@ -164,44 +163,44 @@ func (e *Engine) untilFirst(ctx context.Context, try func() error) error {
 	}
 }
 
-// replace puts entries if the document is still as in v, and otherwise returns ErrChanged.
-func (e *Engine) replace(ctx context.Context, v *snapshot, put []lease.Entry) (lease.Answer, error) {
+// replace puts entries if the document is still as in snap, and otherwise returns ErrChanged.
+func (e *Engine) replace(ctx context.Context, snap *snapshot, put []lease.Entry) (lease.Answer, error) {
 	next := content{
-		Lineage:  v.content.Lineage,
-		Position: v.content.Position + 1,
-		Written:  v.doc.Date,
+		Lineage:  snap.content.Lineage,
+		Position: snap.content.Position + 1,
+		Written:  snap.doc.Date,
 		Swap:     rand.Text(),
-		Entries:  maps.Clone(v.content.Entries),
-		others:   v.content.others,
+		Entries:  maps.Clone(snap.content.Entries),
+		others:   snap.content.others,
 	}
 	for _, p := range put {
 		next.Entries[p.Name] = append([]byte{}, p.Value...) // not nil, which would be no entry
 	}
-	if err := e.checkRoom(v.content, next); err != nil {
+	if err := e.checkRoom(snap.content, next); err != nil {
 		return lease.Answer{}, err
 	}
-	d, err := e.put(ctx, next, v.doc.Tag)
+	doc, err := e.put(ctx, next, snap.doc.Tag)
 	if err != nil {
 		return lease.Answer{}, swap.Unsent(err)
 	}
-	after := &snapshot{next, d, wallClock()}
+	after := &snapshot{next, doc, wallClock()}
 	e.last.Store(after)
-	a := after.answer(nil)
-	a.Swapped = true
-	return a, nil
+	answer := after.answer(nil)
+	answer.Swapped = true
+	return answer, nil
 }
 
 // recent returns what was seen last, unless that was long ago.
 func (e *Engine) recent() *snapshot {
-	if v := e.last.Load(); v != nil && wallClock().Sub(v.seen).Abs() < time.Minute {
-		return v
+	if snap := e.last.Load(); snap != nil && wallClock().Sub(snap.seen).Abs() < time.Minute {
+		return snap
 	}
 	return nil
 }
 
 // Prepare implements [lease.Engine].
 func (e *Engine) Prepare(ctx context.Context) error {
-	return e.untilFirst(ctx, func() error {
+	return e.retryChanged(ctx, func() error {
 		_, err := e.load(ctx)
 		if errors.Is(err, lease.ErrNoSpace) {
 			first := content{Lineage: rand.Text(), Entries: map[string][]byte{}}
@@ -239,24 +238,24 @@ func (e *Engine) load(ctx context.Context) (*snapshot, error) {
 	if err := e.checkUsable(ctx); err != nil {
 		return nil, err
 	}
-	d, err := e.backend.Get(ctx)
-	if err := e.checkAnswer(ctx, "read", d, err); err != nil {
+	doc, err := e.backend.Get(ctx)
+	if err := e.checkAnswer(ctx, "read", doc, err); err != nil {
 		return nil, err
 	}
-	v := &snapshot{doc: d, seen: wallClock()}
-	err = json.Unmarshal(d.Content, &v.content)
-	if err == nil && (v.content.Lineage == "" || v.content.Entries == nil) {
+	snap := &snapshot{doc: doc, seen: wallClock()}
+	err = json.Unmarshal(doc.Content, &snap.content)
+	if err == nil && (snap.content.Lineage == "" || snap.content.Entries == nil) {
 		err = errors.New("want a lineage and entries")
 	}
 	if err == nil {
-		v.content.others, err = stored.Others(v.content, d.Content)
+		snap.content.others, err = stored.Others(snap.content, doc.Content)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w: it has other content: nothing was changed: %w", e, lease.ErrCorrupt, err)
 	}
-	v.markCopy()
-	e.last.Store(v)
-	return v, nil
+	snap.markCopy()
+	e.last.Store(snap)
+	return snap, nil
 }
 
 // CopyAge tells a copy of the document, which a person made, by its age: it was made longer than this
@@ -265,22 +264,22 @@ const CopyAge = 20 * time.Minute
 
 // markCopy gives a copy a lineage of its own: the random text of Prepare, which has 26 characters, and
 // when the copy was made. The next swap stores it.
-func (v *snapshot) markCopy() {
-	isCopy := !v.content.Written.IsZero() && v.doc.Made.Sub(v.content.Written) > CopyAge
+func (snap *snapshot) markCopy() {
+	isCopy := !snap.content.Written.IsZero() && snap.doc.Made.Sub(snap.content.Written) > CopyAge
 	if isCopy {
-		v.content.Lineage = fmt.Sprintf("%.26s-%d", v.content.Lineage, v.doc.Made.Unix())
+		snap.content.Lineage = fmt.Sprintf("%.26s-%d", snap.content.Lineage, snap.doc.Made.Unix())
 	}
 }
 
-func (e *Engine) put(ctx context.Context, c content, tag string) (Document, error) {
-	text, _ := stored.Encode(c, c.others) // can't fail on such fields
-	d, err := e.backend.Put(ctx, text, tag)
-	return d, e.checkAnswer(ctx, "write", d, err)
+func (e *Engine) put(ctx context.Context, next content, tag string) (Document, error) {
+	text, _ := stored.Encode(next, next.others) // can't fail on such fields
+	doc, err := e.backend.Put(ctx, text, tag)
+	return doc, e.checkAnswer(ctx, "write", doc, err)
 }
 
 // checkAnswer returns what is wrong with an answer of the backend, or nil.
-func (e *Engine) checkAnswer(ctx context.Context, what string, d Document, err error) error {
-	if err == nil && d.Tag == "" {
+func (e *Engine) checkAnswer(ctx context.Context, what string, doc Document, err error) error {
+	if err == nil && doc.Tag == "" {
 		err = errors.New("an answer without a version: is there a proxy before the server?")
 	}
 	return e.explain(ctx, what, err)
@@ -296,15 +295,15 @@ func (e *Engine) explain(ctx context.Context, what string, err error) error {
 }
 
 // answer has copies of the values, because a snapshot must not change.
-func (v *snapshot) answer(names []string) lease.Answer {
-	a := lease.Answer{Lineage: v.content.Lineage + v.doc.Lineage, Position: v.content.Position}
-	if !v.doc.Date.IsZero() {
+func (snap *snapshot) answer(names []string) lease.Answer {
+	answer := lease.Answer{Lineage: snap.content.Lineage + snap.doc.Lineage, Position: snap.content.Position}
+	if !snap.doc.Date.IsZero() {
 		// Dates are cut to seconds, and some servers write a new one once a second: so this is off
 		// by a second at most.
-		a.Time = v.doc.Date.Add(time.Second)
+		answer.Time = snap.doc.Date.Add(time.Second)
 	}
 	for _, name := range names {
-		a.Entries = append(a.Entries, lease.Entry{Name: name, Value: bytes.Clone(v.content.Entries[name])})
+		answer.Entries = append(answer.Entries, lease.Entry{Name: name, Value: bytes.Clone(snap.content.Entries[name])})
 	}
-	return a
+	return answer
 }

@@ -148,9 +148,8 @@ func TestRequests(t *testing.T) {
 			require.That(t, a.Time.Equal(time.Now().Add(time.Second)),
 				"a Swap %s: %v by the server's clock at %v, want the end of that second", tt.name, a.Time, time.Now())
 		}
-		if a := new(snapshot).answer(nil); !a.Time.IsZero() {
-			t.Errorf("an answer without a date: %v by the server's clock", a.Time)
-		}
+		a := new(snapshot).answer(nil)
+		require.That(t, a.Time.IsZero(), "an answer without a date: %v by the server's clock", a.Time)
 	})
 }
 
@@ -278,9 +277,8 @@ func TestCopied(t *testing.T) {
 	}
 	undated := content{Lineage: "l", Entries: map[string][]byte{}, others: []byte(`{"newer":1}`)}
 	require.Done(t)(e.put(t.Context(), undated, m.document.Tag))
-	if _, a := leasetest.Get(t, e, "a"); a.Lineage != "l-m" {
-		t.Errorf("without a date: lineage %s, want l-m", a.Lineage)
-	}
+	_, a := leasetest.Get(t, e, "a")
+	require.That(t, a.Lineage == "l-m", "without a date: lineage %s, want l-m", a.Lineage)
 	for range 2 {
 		leasetest.Put(t, e, "a", "1")
 		text := string(m.document.Content)
@@ -323,9 +321,8 @@ func TestMoveIntoFull(t *testing.T) {
 	m := new(memory)
 	_, err = lease.Move(ctx, old, New(m, 8000), lease.Config{})
 	info, infoErr := old.Info(ctx)
-	if !errors.Is(err, lease.ErrStore) || !strings.Contains(err.Error(), "full") || info.Retired || infoErr != nil {
-		t.Errorf("%v, %+v, %v: want that it goes on, as there is no room", err, info, infoErr)
-	}
+	require.That(t, errors.Is(err, lease.ErrStore) && strings.Contains(err.Error(), "full") && !info.Retired && infoErr == nil,
+		"%v, %+v, %v: want that it goes on, as there is no room", err, info, infoErr)
 	require.Done(t)(lease.Move(ctx, old, New(m, 16000), lease.Config{}))
 }
 
@@ -398,9 +395,8 @@ func TestCheck(t *testing.T) {
 	}
 	m.fails = nil
 	for range 2 {
-		if err := e.Prepare(t.Context()); err != nil || m.checks != 3 {
-			t.Errorf("%v after %d checks", err, m.checks)
-		}
+		err := e.Prepare(t.Context())
+		require.That(t, err == nil && m.checks == 3, "%v after %d checks", err, m.checks)
 	}
 	m.document = Document{}
 	failed := errors.New("failed")

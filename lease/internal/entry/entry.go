@@ -18,6 +18,6 @@ const (
 	// MaxMeta is of a space that has lost data, was moved here, and moved on.
 	MaxMeta = 800
 
-	// Growth is by how much a counter grows that is in a period, far from its start.
+	// Growth is how much larger a counter becomes, in a late period and far from its start.
 	Growth = 120
 )

@@ -9,8 +9,7 @@ import (
 
 // A File is what tells a file or directory from others.
 type File struct {
-	// Inode and Born, when it was made, distinguish it from copies; each is "" where the system
-	// does not tell.
+	// Inode and Born, when it was made, distinguish it from copies; each is "" where the system does not tell.
 	Inode, Born string
 
 	Links   uint64 // names that it has

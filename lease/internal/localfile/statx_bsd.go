@@ -16,4 +16,4 @@ func network(s *unix.Statfs_t) string {
 	return kind
 }
 
-func stat(string) (File, bool) { return File{}, false } // copying takes the time of birth over
+func stat(string) (File, bool) { return File{}, false } // a copy has the time of birth, too

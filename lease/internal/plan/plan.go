@@ -9,10 +9,9 @@ import (
 	"time"
 )
 
-// A Plan notes, for one keeper, what came of each window that it asked for: leased, put off until a
-// time, or given up. A window without an outcome is still to be asked for. The gap is the first window
-// without a lease, from the present one on: before it leases follow each other. A Plan is not safe for
-// concurrent use.
+// A Plan notes, for one keeper, what came of each window that it asked for: leased, put off until a time, or
+// given up. A window without an outcome is still to be asked for. The gap is the first window without a lease,
+// from the present one on: before it leases follow each other. A Plan is not safe for concurrent use.
 //
 // A keeper begins with the present window and the next one. When it has lived a window it takes as
 // many as the outage needs, and from then on two windows every second window. With windows of a
@@ -24,8 +23,7 @@ import (
 //	102         106 107           at the end of 102 it still had 103 to 105: three minutes
 //	104         108 109
 //
-// If pairs end with an even window, it takes one window more in 101, and the pairs in 103, 105 and
-// so on.
+// If pairs end with an even window, it takes one window more in 101, and the pairs in 103, 105 and so on.
 type Plan struct {
 	window   time.Duration
 	started  time.Time
@@ -37,8 +35,9 @@ type Plan struct {
 
 // An outcome is what came of asking for a window.
 type outcome struct {
-	err   error     // why there is no lease; nil if there is one
-	retry time.Time // when to ask again; zero for never
+	leased bool
+	err    error     // why there is no lease
+	retry  time.Time // when to ask again if the window was put off, or zero
 }
 
 func (o outcome) isPutOff() bool { return !o.retry.IsZero() }
@@ -69,8 +68,7 @@ func New(window time.Duration, mostAhead int64, outage time.Duration, started ti
 	}
 }
 
-// Expire forgets windows that are over, and the outcome of those that are to be asked for again by
-// now.
+// Expire forgets windows that are over, and the outcome of those that are to be asked for again by now.
 func (p *Plan) Expire(now time.Time) {
 	present := p.windowOf(now)
 	maps.DeleteFunc(p.outcomes, func(window int64, o outcome) bool {
@@ -98,36 +96,35 @@ func (p *Plan) LastWanted(now time.Time) int64 {
 func (p *Plan) Wanted(now time.Time) (first, last int64, found bool) {
 	first = p.windowOf(now)
 	end := p.LastWanted(now) + 1
-	for first < end && p.IsAsked(first) {
+	for first < end && p.HasOutcome(first) {
 		first++
 	}
 	after := first
-	for after < end && !p.IsAsked(after) {
+	for after < end && !p.HasOutcome(after) {
 		after++
 	}
 	return first, after - 1, first < after
 }
 
-// IsAsked reports whether a window has an outcome.
-func (p *Plan) IsAsked(window int64) bool {
-	_, asked := p.outcomes[window]
-	return asked
+// HasOutcome reports whether a window has an outcome.
+func (p *Plan) HasOutcome(window int64) bool {
+	_, has := p.outcomes[window]
+	return has
 }
 
 // IsLeased reports whether the generator has a lease of a window.
 func (p *Plan) IsLeased(window int64) bool {
-	o, asked := p.outcomes[window]
-	return asked && o.err == nil
+	return p.outcomes[window].leased
 }
 
 // NoteLeased notes that the generator has a lease of a window.
-func (p *Plan) NoteLeased(window int64) { p.outcomes[window] = outcome{} }
+func (p *Plan) NoteLeased(window int64) { p.outcomes[window] = outcome{leased: true} }
 
 // NoteGivenUp notes that a window is not asked for again, and why.
 func (p *Plan) NoteGivenUp(window int64, why error) { p.outcomes[window] = outcome{err: why} }
 
-// NotePutOff notes that it makes no sense before until to ask again for those of some windows that
-// have no outcome yet, and why. until is by the clock that decides, and now by this machine's.
+// NotePutOff puts windows off, except for those that have an outcome. They are asked for again soon
+// after until, which is by the clock that decides. now is by this machine's.
 func (p *Plan) NotePutOff(first, last int64, now, until time.Time, why error) {
 	spread := spreadSoon
 	if p.Left(now) > 4*spreadLate {
@@ -138,8 +135,8 @@ func (p *Plan) NotePutOff(first, last int64, now, until time.Time, why error) {
 	}
 	retry := until.Add(rand.N(spread))
 	for window := first; window <= last; window++ {
-		if !p.IsAsked(window) {
-			p.outcomes[window] = outcome{why, retry}
+		if !p.HasOutcome(window) {
+			p.outcomes[window] = outcome{err: why, retry: retry}
 		}
 	}
 }
@@ -162,12 +159,10 @@ func (p *Plan) gap(now time.Time) int64 {
 // Missing returns why the gap has no lease, or nil if that window was not asked for.
 func (p *Plan) Missing(now time.Time) error { return p.outcomes[p.gap(now)].err }
 
-// End returns until when there are leases without a gap. If the present window has none, that is
-// when it began.
+// End returns until when there are leases without a gap. If the present window has none, that is when it began.
 func (p *Plan) End(now time.Time) time.Time { return p.start(p.gap(now)) }
 
-// Left returns for how long there are leases without a gap: for zero or less if the present window
-// has none.
+// Left returns for how long there are leases without a gap: for zero or less if the present window has none.
 func (p *Plan) Left(now time.Time) time.Duration { return p.End(now).Sub(now) }
 
 // Deadline returns when something must be done at last: when the leases end, or when the next

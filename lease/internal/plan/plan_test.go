@@ -59,6 +59,6 @@ func TestPutOff(t *testing.T) {
 		require.That(t, !next.Before(until) && next.Before(until.Add(spread)),
 			"%d leased: asked for again %v after the wait, want less than %v", leased, next.Sub(until), spread)
 		p.Expire(next)
-		require.That(t, !p.IsAsked(first) && p.IsAsked(first+1), "%d leased: %+v", leased, p.outcomes)
+		require.That(t, !p.HasOutcome(first) && p.HasOutcome(first+1), "%d leased: %+v", leased, p.outcomes)
 	}
 }

@@ -5,13 +5,18 @@ package stored
 
 import (
 	"encoding/json"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
 )
 
 // Encode returns v, a struct, as JSON, and with it the keys of before that v does not have. before is what v
-// was made of; nil stands for nothing. Of two values of a key the later one counts.
+// was made of; nil stands for nothing. Of two values of a key the later one counts:
+//
+//	v         struct{ Next int `json:"next"` }{43}
+//	before    {"next":42,"newer":true}
+//	result    {"next":43,"newer":true}
 func Encode(v any, before ...[]byte) ([]byte, error) {
 	others, err := Others(v, before...)
 	if err != nil {
@@ -37,7 +42,8 @@ func Others(v any, before ...[]byte) ([]byte, error) {
 	}
 	for _, field := range reflect.VisibleFields(reflect.TypeOf(v)) {
 		key, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-		delete(others, key)
+		// Package json takes keys for the same whatever their case, and the last one counts.
+		maps.DeleteFunc(others, func(other string, _ json.RawMessage) bool { return strings.EqualFold(other, key) })
 	}
 	if len(others) == 0 {
 		return nil, nil

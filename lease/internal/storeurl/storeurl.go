@@ -1,4 +1,4 @@
-// Package storeurl reads the URLs of engines. Its errors show nothing of them.
+// Package storeurl reads the URLs of engines.
 package storeurl
 
 import (
@@ -41,25 +41,25 @@ func CheckURL(url string) error {
 	return nil
 }
 
-// Wrong says of an error that it is of the URL of an engine. It returns nil for nil.
-func Wrong(engine string, err error) error {
+// WrapError says of an error that it is of the URL of an engine. It returns nil for nil.
+func WrapError(engine string, err error) error {
 	if err == nil {
 		return nil
 	}
 	return fmt.Errorf("%s: URL: %w", engine, err)
 }
 
-// Unknown is the error for a parameter that an engine doesn't know. Spaces are not the engines', so
+// UnknownParameter is the error for a parameter that an engine doesn't know. Spaces are not the engines', so
 // it says where their names go.
-func Unknown(name, want string) error {
+func UnknownParameter(name, want string) error {
 	if name == "space" {
 		want += "; an engine's URL has no space: say lease.Config{Name: ...}, or open the URL by lease/url"
 	}
 	return fmt.Errorf("unknown parameter %q: want %s", name, want)
 }
 
-// Take removes a parameter and returns its value.
-func Take(query url.Values, name string) string {
+// TakeParameter removes a parameter and returns its value.
+func TakeParameter(query url.Values, name string) string {
 	defer query.Del(name)
 	return query.Get(name)
 }
@@ -70,16 +70,16 @@ func TakeWord(query url.Values, name, word string) (bool, error) {
 	if !query.Has(name) {
 		return false, nil
 	}
-	if got := Take(query, name); got != word {
+	if got := TakeParameter(query, name); got != word {
 		return false, fmt.Errorf("store: URL: %s=%s: want %s=%s, or nothing", name, got, name, word)
 	}
 	return true, nil
 }
 
-// Done refuses parameters that are left.
-func Done(query url.Values, want string) error {
+// CheckAllTaken refuses parameters that are left.
+func CheckAllTaken(query url.Values, want string) error {
 	for name := range query {
-		return Unknown(name, want)
+		return UnknownParameter(name, want)
 	}
 	return nil
 }

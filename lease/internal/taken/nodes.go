@@ -26,8 +26,7 @@ import (
 //
 //	merged       0:0  7:6  9:0
 //
-// So old windows, and those of a clock that was wrong for a month, cost no space, and no window is
-// ever closed.
+// So old windows, and those of a clock that was wrong for a month, cost no space, and no window is ever closed.
 type Nodes struct {
 	Count int64 // how often nodes of a window were taken, by all processes
 	Steps []Step
@@ -157,8 +156,7 @@ func (n *Nodes) cheapest(floor int64) (best int) {
 	return best
 }
 
-// waste returns how many nodes are wasted, in all windows together, if a step is merged with the
-// next one.
+// waste returns how many nodes are wasted, in all windows together, if a step is merged with the next one.
 func (n *Nodes) waste(i int) int64 {
 	a, b, end := n.Steps[i], n.Steps[i+1], n.Steps[i+2].From
 	if a.Next < b.Next {
@@ -167,8 +165,7 @@ func (n *Nodes) waste(i int) int64 {
 	return int64(a.Next-b.Next) * (end - b.From)
 }
 
-// Restart makes next the next free node of all windows before the floor, and leaves the others as
-// they are.
+// Restart makes next the next free node of all windows before the floor, and leaves the others as they are.
 func (n *Nodes) Restart(floor int64, next uint32) {
 	n.split(floor)
 	above := n.Steps[n.index(floor):]

@@ -14,13 +14,13 @@ import (
 	"github.com/randflake/randflake/lease/internal/storeurl"
 )
 
-// Take removes the parameters ca, certificate and key, which name files in PEM format: of the authorities
-// that the server's certificate must be signed by, the system's without, and of the client's
-// certificate and its key. It returns nil if none is given.
+// Take removes the parameters ca, certificate and key, which name files in PEM format. ca has the
+// authorities that may sign the server's certificate; if it is not given, the system's may. The other
+// two are the client's. Take returns nil if none is given.
 func Take(query url.Values) (*tls.Config, error) {
-	ca := storeurl.Take(query, "ca")
-	cert := storeurl.Take(query, "certificate")
-	key := storeurl.Take(query, "key")
+	ca := storeurl.TakeParameter(query, "ca")
+	cert := storeurl.TakeParameter(query, "certificate")
+	key := storeurl.TakeParameter(query, "key")
 	if ca == "" && cert == "" && key == "" {
 		return nil, nil
 	}
@@ -33,8 +33,10 @@ func Take(query url.Values) (*tls.Config, error) {
 		}
 	}
 	if cert != "" || key != "" {
-		pair, err := tls.LoadX509KeyPair(cert, key)
-		if err != nil {
+		certPEM, certErr := smallfile.Read(cert)
+		keyPEM, keyErr := smallfile.Read(key)
+		pair, err := tls.X509KeyPair(certPEM, keyPEM)
+		if err := cmp.Or(certErr, keyErr, err); err != nil {
 			return nil, fmt.Errorf("store: URL: certificate=%s, key=%s: %w", cert, key, err)
 		}
 		config.Certificates = []tls.Certificate{pair}

@@ -63,6 +63,9 @@ func probe(c *config.Config) error {
 		if _, err := os.Stat(filepath.Dir(c.Audit.File)); err != nil {
 			problems = append(problems, fmt.Errorf("audit: the directory: %w", err))
 		}
+		if info, err := os.Stat(c.Audit.File); err == nil && info.IsDir() {
+			problems = append(problems, fmt.Errorf("audit: %s is a directory: want a file", c.Audit.File))
+		}
 	}
 	policy, err := access.New(c, &access.Policy{}, quiet)
 	switch {

@@ -43,7 +43,7 @@ func TestWithdrawnKey(t *testing.T) {
 audit: {file: %s}
 spaces: [{name: demo, kind: randflake, store: %q, secretFile: %s}]
 issuers: [{issuer: %s, audience: randflaked, jwks: %[4]s/keys, ca: %[5]s/ca.pem}]
-principals: [{name: web, serviceAccount: {issuer: %[4]s, subject: web}}]
+principals: [{name: web, tokens: [{issuer: %[4]s, subject: web}]}]
 rules: [{principals: [web], spaces: [demo], verbs: [mint]}]
 `, filepath.Join(a.dir, "audit"), store, secret, issuer.URL, a.dir)
 	c, err := config.Parse("test", []byte(text))

@@ -218,11 +218,19 @@ rules:
 	closed, err := os.Open(file)
 	must(t, errors.Join(err, closed.Close()))
 	require.ErrorIs(t, run([]string{"check", "--config", file}, closed, &made), os.ErrClosed, "a check that can't say ok")
-	for _, there := range []string{dir + "/secret", "file:" + dir} {
-		wrong := a.write("wrong.yaml", strings.Replace(text, there, there+"-missing", 1))
+	a.write("large", strings.Repeat("-", 1<<20+1))
+	for _, c := range []struct{ old, new, want string }{
+		{dir + "/secret", dir + "/missing", "space shop: "},
+		{"file:" + dir, "file:" + dir + "-missing", "space shop: "},
+		{"/audit.log", "/missing/audit.log", "audit: the directory: "},
+		{"/audit.log", "/state", "/state is a directory: want a file"},
+		{"/server.pem", "/large", "tls: certificate and key: read " + a.dir + "/large: more than"},
+		{"/server.key", "/large", "tls: certificate and key: read " + a.dir + "/large: more than"},
+	} {
+		wrong := a.write("wrong.yaml", strings.Replace(text, c.old, c.new, 1))
 		err := run([]string{"check", "--config", wrong}, &made, &made)
-		require.That(t, err != nil && strings.Count(err.Error(), "space shop: ") == 1,
-			"a check without %s: error %v, want one of space shop", there, err)
+		require.That(t, err != nil && strings.Count(err.Error(), c.want) == 1,
+			"a check with %s for %s: error %v, want %s once", c.new, c.old, err, c.want)
 	}
 	web, anonymous := a.client("web.example"), a.client("")
 	p := start(t, func() (*config.Config, error) { return config.Read(file) }, anonymous)

@@ -80,7 +80,7 @@ func newPostgres(t *testing.T) (store, secretFile string) {
 	must(t, err)
 	t.Cleanup(func() { server.Stop() })
 	secret := randflake.NewSecret()
-	space, err := url.Create(t.Context(), server.URL(), lease.Config{NeverUsed: true, Check: secret.CheckValue()})
+	space, err := url.Create(t.Context(), server.URL(), lease.Config{NeverUsed: true, CheckValue: secret.CheckValue()})
 	must(t, err)
 	must(t, space.Close())
 	secretFile = filepath.Join(t.TempDir(), "secret")

@@ -2,6 +2,7 @@ package access
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
@@ -40,8 +41,10 @@ func readCertificates(files *config.TLS) (*tls.Config, error) {
 	if files == nil {
 		return c, nil
 	}
-	pair, err := tls.LoadX509KeyPair(files.Certificate, files.Key)
-	if err != nil {
+	certificate, certificateErr := smallfile.Read(files.Certificate)
+	key, keyErr := smallfile.Read(files.Key)
+	pair, err := tls.X509KeyPair(certificate, key)
+	if err := cmp.Or(certificateErr, keyErr, err); err != nil {
 		return nil, fmt.Errorf("tls: certificate and key: %w", err)
 	}
 	c.Certificates = []tls.Certificate{pair}

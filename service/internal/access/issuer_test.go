@@ -79,13 +79,13 @@ func signing(t *testing.T, run func(t *testing.T, s *signer)) {
 func newSigner(t *testing.T, jwks string) *signer {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(t, err)
-	account := &config.ServiceAccount{Issuer: issuerURL, Subject: "web"}
+	tokens := []config.Token{{Issuer: issuerURL, Subject: "db"}, {Issuer: issuerURL, Subject: "web"}}
 	s := &signer{
 		T:      t,
 		Policy: &Policy{},
 		config: &config.Config{
 			Issuers:    []config.Issuer{{Issuer: issuerURL, Audience: "randflaked", JWKS: jwks}},
-			Principals: []config.Principal{{Name: "web", ServiceAccount: account}},
+			Principals: []config.Principal{{Name: "web", Tokens: tokens}},
 		},
 		key:   key,
 		found: [2]string{issuerURL, keysURL},
@@ -242,9 +242,9 @@ func (s *signer) hangUp() {
 	s.call(ctx, "made-up")
 }
 
-// TestServiceAccounts: a token is good when its signature, issuer, audience, subject and times are.
+// TestSignedTokens: a token is good when its signature, issuer, audience, subject and times are.
 // The log says what is wrong.
-func TestServiceAccounts(t *testing.T) {
+func TestSignedTokens(t *testing.T) {
 	signing(t, func(t *testing.T, s *signer) {
 		other := newSigner(t, keysURL)
 		third := newSigner(t, keysURL)
@@ -260,8 +260,8 @@ func TestServiceAccounts(t *testing.T) {
 			{"no audience", as(func(c *jwt.Claims) { c.Audience = nil }), "audience"},
 			{"another issuer", as(func(c *jwt.Claims) { c.Issuer = "https://other" }), `issuer "https://other" is not known`},
 			{"the subject by a second issuer", "Bearer " + s.sign(jose.ES256, other.key, "one", func(c *jwt.Claims) { c.Issuer = "https://second" }),
-				`no principal has the service account "web" of "https://second"`},
-			{"another subject", as(func(c *jwt.Claims) { c.Subject = "db" }), `no principal has the service account "db"`},
+				`no principal has tokens of the subject "web" of "https://second"`},
+			{"another subject", as(func(c *jwt.Claims) { c.Subject = "mail" }), `no principal has tokens of the subject "mail"`},
 			{"over", as(func(c *jwt.Claims) { c.Expiry = later(-40 * time.Second) }), "expired"},
 			{"not yet", as(func(c *jwt.Claims) { c.NotBefore = later(40 * time.Second) }), "not valid yet"},
 			{"without an end", as(func(c *jwt.Claims) { c.Expiry = nil }), "it has no expiry"},

@@ -34,9 +34,9 @@ var ErrDenied = errors.New("access: denied")
 type Policy struct {
 	TLS *tls.Config // certificates of the server, and of the authorities that sign those of clients
 
-	guarded    bool              // whether calls are checked: see config.Config.Guarded
-	principals map[string]string // by "dns NAME" or "uri URI" of a certificate, or "token HASH"
-	accounts   map[config.ServiceAccount]string
+	guarded    bool                    // whether calls are checked: see config.Config.Guarded
+	principals map[string]string       // by "dns NAME" or "uri URI" of a certificate, or "token HASH"
+	tokens     map[config.Token]string // the principals, too
 	issuers    map[string]*issuer
 	rules      []config.Rule
 }
@@ -50,7 +50,7 @@ func New(c *config.Config, old *Policy, logger *slog.Logger) (*Policy, error) {
 		TLS:        certificates,
 		guarded:    c.Guarded(),
 		principals: map[string]string{},
-		accounts:   map[config.ServiceAccount]string{},
+		tokens:     map[config.Token]string{},
 		issuers:    map[string]*issuer{},
 		rules:      c.Rules,
 	}
@@ -64,8 +64,8 @@ func New(c *config.Config, old *Policy, logger *slog.Logger) (*Policy, error) {
 		for _, hash := range who.TokenHashes {
 			p.principals["token "+strings.ToLower(hash)] = who.Name
 		}
-		if who.ServiceAccount != nil {
-			p.accounts[*who.ServiceAccount] = who.Name
+		for _, t := range who.Tokens {
+			p.tokens[t] = who.Name
 		}
 	}
 	for _, i := range c.Issuers {
@@ -163,14 +163,14 @@ func (p *Policy) byToken(r *http.Request, token string) (principal string, err e
 	if len(p.issuers) == 0 || !isJWT {
 		return "", refusedToken{}
 	}
-	account, err := p.verify(r.Context(), token)
+	signed, err := p.verify(r.Context(), token)
 	if err != nil {
 		return "", refusedToken{err}
 	}
-	who := p.accounts[account]
+	who := p.tokens[signed]
 	if who == "" {
-		why := fmt.Errorf("no principal has the service account %.100q of %q",
-			account.Subject, account.Issuer)
+		why := fmt.Errorf("no principal has tokens of the subject %.100q of %q",
+			signed.Subject, signed.Issuer)
 		return "", refusedToken{why}
 	}
 	return who, nil

@@ -23,34 +23,34 @@ const leeway = 30 * time.Second // by which clocks may differ
 
 // verify returns whose token it is, if its signature, issuer, audience and times are right. A token
 // without an expiry is refused.
-func (p *Policy) verify(ctx context.Context, raw string) (account config.ServiceAccount, err error) {
+func (p *Policy) verify(ctx context.Context, raw string) (of config.Token, err error) {
 	token, err := jwt.ParseSigned(raw, algorithms)
 	if err != nil {
-		return account, errors.New("access: token can't be read as a JWT signed by a public key")
+		return of, errors.New("access: token can't be read as a JWT signed by a public key")
 	}
 	var claims jwt.Claims
 	if err := token.UnsafeClaimsWithoutVerification(&claims); err != nil { // only to find the issuer
-		return account, errors.New("access: token has no claims")
+		return of, errors.New("access: token has no claims")
 	}
 	i, ok := p.issuers[claims.Issuer]
 	if !ok {
-		return account, fmt.Errorf("access: issuer %.100q is not known", claims.Issuer)
+		return of, fmt.Errorf("access: issuer %.100q is not known", claims.Issuer)
 	}
 	candidates, err := i.find(ctx, token.Headers[0].KeyID)
 	if err != nil {
-		return account, err
+		return of, err
 	}
 	signed := slices.ContainsFunc(candidates, func(key jose.JSONWebKey) bool {
 		return token.Claims(key.Key, &claims) == nil
 	})
 	if !signed {
-		return account, fmt.Errorf("access: token of %s: its signature is not that of its key",
+		return of, fmt.Errorf("access: token of %s: its signature is not that of its key",
 			i.config.Issuer)
 	}
 	if err := i.validate(claims); err != nil {
-		return account, fmt.Errorf("access: token of %s: %w", i.config.Issuer, err)
+		return of, fmt.Errorf("access: token of %s: %w", i.config.Issuer, err)
 	}
-	return config.ServiceAccount{Issuer: claims.Issuer, Subject: claims.Subject}, nil
+	return config.Token{Issuer: claims.Issuer, Subject: claims.Subject}, nil
 }
 
 // validate checks the claims of a token whose signature is right.

@@ -175,9 +175,9 @@ func (k *checker) issuer(path string, i Issuer) {
 func (k *checker) principal(path string, who Principal) {
 	k.must(who.Name != Self && who.Name != Anyone, path+".name",
 		"%q stands for other callers in the audit log: take another name", who.Name)
-	shows := !who.Certificates.none() || len(who.TokenHashes) > 0 || who.ServiceAccount != nil
+	shows := !who.Certificates.none() || len(who.TokenHashes) > 0 || len(who.Tokens) > 0
 	k.must(shows, path,
-		"nothing shows who it is: want certificates, tokenHashes or a serviceAccount")
+		"nothing shows who it is: want certificates, tokenHashes or tokens")
 	for i, name := range who.Certificates.DNS {
 		path := fmt.Sprintf("%s.certificates.dns[%d]", path, i)
 		k.must(name != "" && !strings.ContainsAny(name, ":/*"), path,
@@ -200,12 +200,12 @@ func (k *checker) principal(path string, who Principal) {
 		k.must(!bytes.Equal(hash, sha256.New().Sum(nil)), path, "it is the hash of an empty token: want another one")
 		k.define(path, "token", strings.ToLower(t))
 	}
-	if a := who.ServiceAccount; a != nil {
-		path := path + ".serviceAccount"
-		k.known(path+".issuer", "issuer", a.Issuer)
-		k.must(a.Subject != "", path+".subject",
+	for i, t := range who.Tokens {
+		path := fmt.Sprintf("%s.tokens[%d]", path, i)
+		k.known(path+".issuer", "issuer", t.Issuer)
+		k.must(t.Subject != "", path+".subject",
 			"there is none: want one such as system:serviceaccount:NAMESPACE:NAME")
-		k.define(path, "account", a.Issuer+" "+a.Subject)
+		k.define(path, "subject", t.Issuer+" "+t.Subject)
 	}
 }
 

@@ -183,12 +183,12 @@ type Issuer struct {
 	TokenFile string `yaml:"tokenFile"` // file of a token to show there
 }
 
-// A Principal is who calls. It shows who it is by a certificate, a token, or a token of a service account.
+// A Principal is who calls. It shows who it is by a certificate, a token of its own, or one that an issuer signed.
 type Principal struct {
-	Name           string          `yaml:"name"`
-	Certificates   Certificates    `yaml:"certificates"`
-	TokenHashes    []string        `yaml:"tokenHashes"` // SHA-256 of bearer tokens, from randflaked token
-	ServiceAccount *ServiceAccount `yaml:"serviceAccount"`
+	Name         string       `yaml:"name"`
+	Certificates Certificates `yaml:"certificates"`
+	TokenHashes  []string     `yaml:"tokenHashes"` // SHA-256 of bearer tokens, from randflaked token
+	Tokens       []Token      `yaml:"tokens"`      // that issuers sign
 }
 
 // Certificates are the names that a principal's certificates may have, by kind of name.
@@ -205,8 +205,9 @@ const (
 	Anyone = "anyone"     // everybody, without principals
 )
 
-// A ServiceAccount is the subject of an issuer's tokens, such as system:serviceaccount:shop:billing.
-type ServiceAccount struct {
+// A Token says whose tokens of an issuer are meant. The subject of a service account is one such as
+// system:serviceaccount:shop:billing.
+type Token struct {
 	Issuer  string `yaml:"issuer"`
 	Subject string `yaml:"subject"`
 }

@@ -38,7 +38,7 @@ issuers:
   tokenFile: /var/run/secrets/kubernetes.io/serviceaccount/token
 principals:
 - {name: billing, certificates: {uri: [spiffe://prod/billing], dns: [Billing.prod]}, tokenHashes: [7b3d979ca8330a94fa7e9e1b466d8b99e0bcdea1ec90596c0dcc8d7ef6b4300c]}
-- {name: web, serviceAccount: {issuer: https://kubernetes.default.svc, subject: "system:serviceaccount:shop:web"}}
+- {name: web, tokens: [{issuer: https://kubernetes.default.svc, subject: "system:serviceaccount:shop:web"}]}
 rules:
 - {principals: [billing], spaces: [orders], verbs: [mint, inspect], quota: {batch: 10}}
 - {principals: ['*'], spaces: ['*'], verbs: [lease, list, count, set]}
@@ -51,7 +51,7 @@ const (
 	billing    = "{uri: [spiffe://prod/billing], dns: [Billing.prod]}"
 	kubernetes = "- issuer: https://kubernetes.default.svc\n"
 	keys       = "  jwks: https://kubernetes.default.svc/openid/v1/jwks\n"
-	account    = `serviceAccount: {issuer: https://kubernetes.default.svc, subject: "system:serviceaccount:shop:web"}`
+	signed     = `tokens: [{issuer: https://kubernetes.default.svc, subject: "system:serviceaccount:shop:web"}]`
 )
 
 func TestRead(t *testing.T) {
@@ -260,10 +260,10 @@ func TestWrong(t *testing.T) {
 		{"name: web,", "name: randflaked,", `w.yaml: principals[1].name: "randflaked" stands for other callers`},
 		{"name: web,", "name: anyone,", `w.yaml: principals[1].name: "anyone" stands for other callers`},
 		{"{issuer: https://kubernetes.default.svc, subject", "{issuer: https://other, subject",
-			`principals[1].serviceAccount.issuer: "https://other" is not defined`},
-		{"tokenHashes: [" + hash + "]}", account + "}", "w.yaml: principals[1].serviceAccount: it is the same as principals[0].serviceAccount"},
-		{`subject: "system:serviceaccount:shop:web"`, `subject: ""`, "principals[1].serviceAccount.subject: there is none"},
-		{", " + account, "", "w.yaml: principals[1]: nothing shows who it is"},
+			`principals[1].tokens[0].issuer: "https://other" is not defined`},
+		{"tokenHashes: [" + hash + "]}", signed + "}", "w.yaml: principals[1].tokens[0]: it is the same as principals[0].tokens[0]"},
+		{`subject: "system:serviceaccount:shop:web"`, `subject: ""`, "principals[1].tokens[0].subject: there is none"},
+		{", " + signed, "", "w.yaml: principals[1]: nothing shows who it is"},
 		{"principals: [billing]", "principals: [billings]", `w.yaml: rules[0].principals[0]: "billings" is not defined`},
 		{"principals: [billing], ", "", "w.yaml: rules[0].principals: there are none"},
 		{"spaces: [orders]", "spaces: [order]", `w.yaml: rules[0].spaces[0]: "order" is not defined`},

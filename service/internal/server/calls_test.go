@@ -199,7 +199,7 @@ func TestLeases(t *testing.T) {
 	state, err := w.setup.Load().spaces["none"].State()
 	require.NoError(t, err)
 	l := state.Leases.Limits()
-	limits := fmt.Sprintf(`{"windowSeconds":%d,"nodeCount":%d,"ahead":%d,"maxSkewSeconds":%d,"reserve":%d,"check":"%x","firstNode":%d}`,
+	limits := fmt.Sprintf(`{"windowSeconds":%d,"nodeCount":%d,"ahead":%d,"maxSkewSeconds":%d,"reserve":%d,"checkValue":"%x","firstNode":%d}`,
 		int(l.Window.Seconds()), l.Nodes, l.Ahead, int(l.MaxSkew.Seconds()), l.Reserve, w.secret.CheckValue(), firstOfPart)
 	if a := w.call("LeaseService/GetLimits", `{"space":"none"}`); strings.ReplaceAll(a.text, " ", "") != limits {
 		t.Errorf("limits: %s, want %s", a.text, limits)

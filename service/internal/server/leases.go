@@ -54,11 +54,11 @@ func (s leaseService) GetLimits(ctx context.Context, _ *api.GetLimitsRequest) (*
 	limits := state.Leases.Limits()
 	return &api.GetLimitsResponse{
 		WindowSeconds:  uint32(limits.Window / time.Second),
-		FirstNode:      limits.First,
+		FirstNode:      limits.FirstNode,
 		NodeCount:      limits.Nodes,
 		Ahead:          uint32(limits.Ahead),
 		MaxSkewSeconds: uint32(limits.MaxSkew / time.Second),
 		Reserve:        limits.Reserve,
-		Check:          state.Check,
+		CheckValue:     state.Check,
 	}, nil
 }

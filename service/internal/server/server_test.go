@@ -89,8 +89,8 @@ func newTestbed(t testing.TB, yaml string) *testbed {
 		if s.Kind == "snowflake" {
 			settings.Limits.Nodes = 1024
 		} else if s.SecretFile == "" {
-			settings.Check = w.secret.CheckValue()
-			settings.Limits.First = firstOfPart
+			settings.CheckValue = w.secret.CheckValue()
+			settings.Limits.FirstNode = firstOfPart
 		}
 		space, err := lease.Create(t.Context(), w.data[s.Store].Connect(), settings)
 		require.NoError(t, err)

@@ -150,7 +150,7 @@ func (s *Space) logOpen(leases *lease.Space) {
 	logger := s.logger()
 	if leases != nil {
 		limits := leases.Limits()
-		logger = logger.With("first_node", limits.First, "last_node", limits.Last())
+		logger = logger.With("first_node", limits.FirstNode, "last_node", limits.LastNode())
 	}
 	logger.Info("space is open")
 }
@@ -204,12 +204,12 @@ func (s *Space) verify(ctx context.Context, leases *lease.Space) (check string, 
 	if err != nil {
 		return "", err
 	}
-	if s.Kind != "randflake" && info.Check != "" {
+	if s.Kind != "randflake" && info.CheckValue != "" {
 		return "", fmt.Errorf("%w: the store is that of a space of Randflake IDs, with a secret: "+
 			"want another one for %s IDs", lease.ErrWrongSecret, s.Kind)
 	}
 	if s.Cipher == nil {
-		return info.Check, nil
+		return info.CheckValue, nil
 	}
 	configured := s.secret.CheckValue()
 	return fmt.Sprintf("%x", configured), leases.CheckSecret(configured)

@@ -87,15 +87,15 @@ func makeFake(t *testing.T, c config.Space, counters ...config.Counter) *fake {
 		limits.Nodes = 1024
 	}
 	if c.Store == "upper half" {
-		limits = lease.Limits{First: 512, Nodes: 512}
+		limits = lease.Limits{FirstNode: 512, Nodes: 512}
 	}
 	if c.Store == "beyond" {
-		limits = lease.Limits{First: 513, Nodes: 512}
+		limits = lease.Limits{FirstNode: 513, Nodes: 512}
 	}
 	made, err := lease.Create(t.Context(), f.data.Connect(), lease.Config{
-		Limits:    limits,
-		NeverUsed: c.Store != "old",
-		Check:     map[string][8]byte{"checked": {1}}[c.Store],
+		Limits:     limits,
+		NeverUsed:  c.Store != "old",
+		CheckValue: map[string][8]byte{"checked": {1}}[c.Store],
 	})
 	require.NoError(t, err)
 	made.Close()

@@ -125,13 +125,13 @@ func countersInTable(all []lease.Counter) string {
 const (
 	stateReady = "ready"
 	stateEnded = "ended" // it has no number left
-	stateWaits = "waits" // data was lost, and the operator has to set it
+	stateLost  = "lost"  // data was lost, and the operator has to set it
 )
 
 func stateOf(c lease.Counter) string {
 	switch {
 	case c.Lost:
-		return stateWaits
+		return stateLost
 	case c.Ended():
 		return stateEnded
 	}
@@ -142,7 +142,7 @@ func goesOn(c lease.Counter) string {
 	switch stateOf(c) {
 	case stateEnded:
 		return "it has no number left"
-	case stateWaits:
+	case stateLost:
 		return "it waits until it is set, beyond all numbers that it may have given: " +
 			"see randflake help counter set"
 	}

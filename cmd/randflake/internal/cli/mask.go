@@ -83,7 +83,7 @@ func unmaskText(m *masker, text string) (p pair, err error) {
 	if err != nil {
 		return p, err
 	}
-	p.inner, err = m.Open(p.masked)
+	p.inner, err = m.Unmask(p.masked)
 	if err != nil {
 		err = fmt.Errorf("%w: name the secret of its ID space with --secret-file", err)
 	}

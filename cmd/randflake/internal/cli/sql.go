@@ -69,8 +69,8 @@ func spares(ctx context.Context, space *lease.Space, node int64) error {
 		return fmt.Errorf("%s leases all nodes, and can't give one up: "+
 			"in a space that was made with --nodes %d, node %d is free",
 			space, randflake.MaxNode, randflake.MaxNode)
-	case node >= int64(info.First) && node <= int64(info.Last()):
-		return fmt.Errorf("%s leases node %d: want one that is not of %d to %d", space, node, info.First, info.Last())
+	case node >= int64(info.FirstNode) && node <= int64(info.LastNode()):
+		return fmt.Errorf("%s leases node %d: want one that is not of %d to %d", space, node, info.FirstNode, info.LastNode())
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -27,14 +28,16 @@ func (t *tool) storeCommand() *cobra.Command {
 		t.storeDDLCommand())
 }
 
-// storeOperand makes a command take STORE as a flag, or as its only operand.
+// storeOperand makes a command take STORE as a flag, or as its only operand, which is not empty: see pathFlag.
 func storeOperand(cmd *cobra.Command, h *home) {
 	storeFlag(cmd, h)
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
-		if len(args) > 0 && h.store != "" {
+		switch {
+		case len(args) > 0 && h.store != "":
 			return wrong(cmd, "unexpected argument %q beside --store", args[0])
-		}
-		if len(args) == 1 {
+		case slices.Contains(args, ""):
+			return wrong(cmd, "STORE is empty")
+		case len(args) == 1:
 			h.store, args = args[0], nil
 		}
 		return noOperands(cmd, args[min(1, len(args)):])

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,7 +30,7 @@ func (t *tool) storeInfoCommand() *cobra.Command {
 		return t.printInfo(ctx, &h, space)
 	})
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if len(args) > 1 && h.store == "" {
+		if len(args) > 1 && h.store == "" && !slices.Contains(args, "") {
 			return t.compareParts(cmd, args)
 		}
 		if err := takeOne(cmd, args); err != nil {
@@ -55,17 +56,17 @@ func (t *tool) compareParts(cmd *cobra.Command, stores []string) error {
 			return err
 		}
 		info := infos[i]
-		check := cmp.Or(info.Check, "none, so whether another space has these nodes is unknown")
+		check := cmp.Or(info.CheckValue, "none, so whether another space has these nodes is unknown")
 		err := t.print("%s has nodes %d to %d; check value of its secret: %s\n",
-			h.operand(), info.First, info.Last(), check)
+			h.operand(), info.FirstNode, info.LastNode(), check)
 		if err != nil {
 			return err
 		}
 		for j, other := range infos[:i] {
-			sameIDs := info.Check != "" && info.Check == other.Check && !info.Retired && !other.Retired
+			sameIDs := info.CheckValue != "" && info.CheckValue == other.CheckValue && !info.Retired && !other.Retired
 			if sameIDs && info.Overlaps(other.Limits) {
 				overlaps = append(overlaps, fmt.Errorf("%s and %s both have nodes %d to %d: their IDs can repeat: retire one",
-					stores[j], store, max(info.First, other.First), min(info.Last(), other.Last())))
+					stores[j], store, max(info.FirstNode, other.FirstNode), min(info.LastNode(), other.LastNode())))
 			}
 		}
 	}
@@ -119,7 +120,7 @@ func (t *tool) printInfo(ctx context.Context, h *home, space *lease.Space) error
 func (f *findings) addLimits() {
 	info := f.info
 	f.add(true, "%s has %d nodes, %d to %d, in windows of %v, of which %d may be leased ahead; clocks may differ by %v",
-		f.space, info.Nodes, info.First, info.Last(), info.Window, info.Ahead, info.MaxSkew)
+		f.space, info.Nodes, info.FirstNode, info.LastNode(), info.Window, info.Ahead, info.MaxSkew)
 	if info.Reserve > 0 {
 		f.add(true, "%d nodes are leased while no data was lost, "+
 			"and 64 times %d are a reserve for the minutes after a loss", info.MainNodes, info.Reserve)
@@ -196,7 +197,7 @@ func (f *findings) addSecret() {
 	switch {
 	case err != nil:
 		f.add(false, "%v", err)
-	case f.info.Check == hex.EncodeToString(check[:]):
+	case f.info.CheckValue == hex.EncodeToString(check[:]):
 		f.add(true, "the secret is that of the space")
 	default:
 		f.add(true, "it is for IDs of any secret")

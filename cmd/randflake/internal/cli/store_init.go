@@ -64,7 +64,7 @@ func (r *initRequest) setPart(text string) error {
 		return errors.New("want the first and the last node, such as 65536-131071")
 	}
 	r.config.Part = true
-	r.config.Limits.First = first
+	r.config.Limits.FirstNode = first
 	r.config.Limits.Nodes = last - first + 1
 	return nil
 }
@@ -72,9 +72,6 @@ func (r *initRequest) setPart(text string) error {
 // run makes the space, unless it is there.
 func (r *initRequest) run(cmd *cobra.Command) error {
 	if err := r.settle(cmd); err != nil {
-		return err
-	}
-	if err := makeDir(r.home.at); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(cmd.Context(), storeTimeout)
@@ -113,7 +110,7 @@ func (r *initRequest) checkFlags(cmd *cobra.Command) error {
 	case ofSnowflakes && r.home.implied:
 		return wrong(cmd, "STORE is missing: "+
 			"for sortable IDs, randflake new makes the space in the state directory when it is first used")
-	case ofSnowflakes && r.config.Part && r.config.Limits.Last() >= r.layoutNodes:
+	case ofSnowflakes && r.config.Part && r.config.Limits.LastNode() >= r.layoutNodes:
 		return wrong(cmd, "--part: want nodes of 0 to %d, as --nodes says", r.layoutNodes-1)
 	}
 	return nil
@@ -133,6 +130,9 @@ func refuseZeros(cmd *cobra.Command, names ...string) error {
 
 // makeSpace makes the secret, if need be, and then the space.
 func (r *initRequest) makeSpace(ctx context.Context) error {
+	if err := makeDir(r.home.at); err != nil {
+		return err
+	}
 	if err := r.ensureSecret(); err != nil {
 		return err
 	}
@@ -174,7 +174,8 @@ func (r *initRequest) ensureSecret() error {
 
 // readCheck puts the check value of the secret into the configuration. Without a secret the space is for any.
 func (r *initRequest) readCheck() error {
-	if !r.home.secret.known() {
+	hasRead := r.config.CheckValue != [8]byte{} // of a variable, which is gone then
+	if hasRead || !r.home.secret.known() {
 		return nil
 	}
 	secret, err := r.home.secret.read()
@@ -184,7 +185,7 @@ func (r *initRequest) readCheck() error {
 	case err != nil:
 		return err
 	}
-	r.config.Check = secret.CheckValue()
+	r.config.CheckValue = secret.CheckValue()
 	return nil
 }
 
@@ -207,16 +208,16 @@ func (r *initRequest) printExisting(space *lease.Space) error {
 	if !r.ifMissing {
 		return fmt.Errorf("%s exists, and a space is never replaced: use it, or name another one", space)
 	}
-	if r.config.Check != [8]byte{} {
-		if err := space.CheckSecret(r.config.Check); err != nil {
+	if r.config.CheckValue != [8]byte{} {
+		if err := space.CheckSecret(r.config.CheckValue); err != nil {
 			return err
 		}
 	}
 	want, is := r.config.Limits, space.Limits()
-	hasOthers := want.Nodes != is.Nodes || want.First != is.First
+	hasOthers := want.Nodes != is.Nodes || want.FirstNode != is.FirstNode
 	if want.Nodes > 0 && hasOthers {
 		return fmt.Errorf("%s exists, with nodes %d to %d, which never change: take another name",
-			space, is.First, is.Last())
+			space, is.FirstNode, is.LastNode())
 	}
 	return r.print("%s exists\n", space)
 }
@@ -241,16 +242,16 @@ func beginningOfNew(info lease.Info) string {
 		begin = fmt.Sprintf("leases begin at %s, when those of an earlier space have ended: "+
 			"if it had other limits than nodes %d to %d, --window %v --ahead %d --max-skew %v --reserve %d, "+
 			"make this one with those, under another name",
-			clockTime(info.Floor), info.First, info.Last(), info.Window, info.Ahead, info.MaxSkew, info.Reserve)
+			clockTime(info.Floor), info.FirstNode, info.LastNode(), info.Window, info.Ahead, info.MaxSkew, info.Reserve)
 	}
-	if info.Check == "" && info.Nodes == randflake.MaxNode+1 {
+	if info.CheckValue == "" && info.Nodes == randflake.MaxNode+1 {
 		begin += "; for IDs of any secret: " +
 			"make another one with --secret-file to have all other secrets refused"
 	}
 	if info.Nodes <= randflake.MaxNode {
 		begin += fmt.Sprintf("\nit has nodes %d to %d, "+
 			"of which no other space of the same secret or layout may have one, in any store: "+
-			"compare all with randflake store info STORE STORE...", info.First, info.Last())
+			"compare all with randflake store info STORE STORE...", info.FirstNode, info.LastNode())
 	}
 	return begin
 }

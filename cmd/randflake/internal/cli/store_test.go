@@ -126,7 +126,8 @@ func TestStores(t *testing.T) {
 		{"store init --never-used file:ids?spcae=e", 1, "want file:DIR?space=NAME"},
 		{"store init --never-used file:what??space=default", 0, "made a new secret in what?/secret\n"},
 		{"store init --never-used --window 1500ms odd", 2, "want whole seconds, 1s to 24h"},
-		{"mask --secret-file odd/secret 5", 1, "no such file"}, // it made none
+		{"store init --never-used odd?space=B", 1, "want a name of 1 to 40 of a-z"},
+		{"store init sqlite:odd/ids.db", 1, "want a file in a directory that is there"}, // they made none
 		{"store init --never-used sqlite:broken.db --secret-file none", 1, "not a database"},
 		{"secret derive orders --secret-file none", 1, "no such file"}, // it made none
 		{"store init --never-used broken.db/ids", 1, "not a directory"},
@@ -416,6 +417,11 @@ func TestInitAtOnce(t *testing.T) {
 		}
 		all.Wait()
 		require.Equal(t, made.Load(), 1, "of them made it")
+	}
+	t.Setenv(secretVariable, "000102030405060708090a0b0c0d0e0f")
+	slower := initRequest{home: home{secret: secretSource{inVariable: true}}}
+	for range 2 { // before it makes the space, and when it uses the other one
+		require.NoError(t, slower.readCheck())
 	}
 }
 

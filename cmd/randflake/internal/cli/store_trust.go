@@ -58,15 +58,13 @@ func (t *tool) storeTrustCommand() *cobra.Command {
 		word = args[last]
 		return noWord(cmd, args[:last])
 	}
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return h.run(func(ctx context.Context, space *lease.Space, _ []string) error {
-			trust, err := parseTrust(cmd, word, h.at)
-			if err != nil {
-				return err
-			}
-			return t.setTrust(ctx, space, trust, word)
-		})(cmd, args)
-	}
+	cmd.RunE = h.run(func(ctx context.Context, space *lease.Space, _ []string) error {
+		trust, err := parseTrust(cmd, word, h.at)
+		if err != nil {
+			return err
+		}
+		return t.setTrust(ctx, space, trust, word)
+	})
 	return cmd
 }
 

@@ -108,6 +108,8 @@ func TestMessages(t *testing.T) {
 		{args: `store init --window 1500ms new`, want: "want whole seconds"},
 		{args: `store init --max-skew -1s new`, want: "max skew of -1s"},
 		{args: `next ''`, want: "next: NAME is empty: see"},
+		{args: `store retire ''`, want: "store retire: STORE is empty: see"},
+		{args: `store info . ''`, want: "store info: STORE is empty: see"},
 		{args: `inspect ''`, want: `invalid ID: "": want 13 digits`},
 		{variable: "RANDFLAKE_SECRET=dffd6021000000000000000000000000", args: `mask 5`},
 		{variable: "RANDFLAKE_SECRET=", args: `mask 5`, want: "RANDFLAKE_SECRET: invalid secret: want 32 hexadecimal digits"},

@@ -630,10 +630,10 @@ func TestDefaultRenamed(t *testing.T) {
 	m.do(t, "ALTER SCHEMA first RENAME TO second; GRANT USAGE ON SCHEMA second TO "+other+"; SET search_path = second")
 	for _, planted := range []string{
 		"SET ROLE " + other,
-		"CREATE SCHEMA first CREATE TABLE randflake_default (one_row boolean, node int, secret text, keys bigint[])",
+		"CREATE SCHEMA first CREATE TABLE randflake_default (one_row boolean, node int, secret text, round_keys bigint[])",
 		`CREATE FUNCTION first.trap() RETURNS bigint[] LANGUAGE plpgsql AS 'BEGIN RAISE ''trap''; END';
 			DROP TABLE first.randflake_default;
-			CREATE VIEW first.randflake_default AS SELECT true AS one_row, 7 AS node, '' AS secret, first.trap() AS keys`,
+			CREATE VIEW first.randflake_default AS SELECT true AS one_row, 7 AS node, '' AS secret, first.trap() AS round_keys`,
 	} {
 		m.do(t, planted)
 		_, err := m.Exec("SELECT second.randflake_next()")

@@ -8,7 +8,7 @@ CREATE TABLE randflake_default (
   one_row randflake_default_row PRIMARY KEY DEFAULT true, -- a key, as publications of all tables want one
   node randflake_default_node DEFAULT {{node}},
   secret text,
-  keys bigint[] GENERATED ALWAYS AS (CASE WHEN secret ~ '^[0-9A-Fa-f]{32}$' THEN randflake_key_of(secret) END) STORED
+  round_keys bigint[] GENERATED ALWAYS AS (CASE WHEN secret ~ '^[0-9A-Fa-f]{32}$' THEN randflake_key_of(secret) END) STORED
 );
 ALTER TABLE randflake_default ENABLE ROW LEVEL SECURITY; -- so that a later GRANT ON ALL TABLES shows nobody the row
 
@@ -19,7 +19,7 @@ AS $$
 DECLARE
   keys bigint[];
 BEGIN
-  EXECUTE format('SELECT keys FROM %s', tg_relid::regclass) INTO keys;
+  EXECUTE format('SELECT round_keys FROM %s', tg_relid::regclass) INTO keys;
   IF keys IS NULL THEN
     RAISE 'randflake: no secret in randflake_default: copy its 32 hexadecimal digits there' USING ERRCODE = 'check_violation';
   END IF;
@@ -47,7 +47,7 @@ BEGIN
       USING ERRCODE = 'object_not_in_prerequisite_state';
   END IF;
   SELECT * INTO own FROM randflake_default;
-  IF own.keys IS NULL THEN
+  IF own.round_keys IS NULL THEN
     RAISE 'randflake: no secret in randflake_default: copy its 32 hexadecimal digits there' USING ERRCODE = 'object_not_in_prerequisite_state';
   END IF;
   LOOP
@@ -78,7 +78,7 @@ BEGIN
   IF (place >> 17) > clock + 10 THEN
     RAISE 'randflake: the clock is % seconds behind the newest ID', (place >> 17) - clock USING ERRCODE = 'object_not_in_prerequisite_state';
   END IF;
-  RETURN randflake_mask(((place >> 17) << 34) | (own.node::bigint << 17) | (place & 131071::bigint), own.keys);
+  RETURN randflake_mask(((place >> 17) << 34) | (own.node::bigint << 17) | (place & 131071::bigint), own.round_keys);
 END
 $$;
 

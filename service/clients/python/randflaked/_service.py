@@ -106,7 +106,7 @@ class Service(Uncopied):
         def read(answer: Any) -> _Limits:
             check_range("windowSeconds", answer["windowSeconds"], 1, 86_400)
             check_range("ahead", answer["ahead"], 1, 1 << 32)
-            return _Limits(answer["windowSeconds"], answer["ahead"], answer.get("check", ""))
+            return _Limits(answer["windowSeconds"], answer["ahead"], answer.get("checkValue", ""))
 
         return self._call("LeaseService/GetLimits", read, {"space": self._space})
 

@@ -123,8 +123,8 @@ export class Generator {
     if (!this.#limits) {
       const limits = await this.#service.limits();
       const { checkValue } = this.#secret;
-      if (limits.check && limits.check !== checkValue) {
-        const why = `the space is for IDs of the secret with the check value ${limits.check}, not ${checkValue}`;
+      if (limits.checkValue && limits.checkValue !== checkValue) {
+        const why = `the space is for IDs of the secret with the check value ${limits.checkValue}, not ${checkValue}`;
         throw new RandflakeError("failed_precondition", `${why}: is it of another environment?`, "WRONG_SECRET");
       }
       this.#limits = limits;

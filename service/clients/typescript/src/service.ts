@@ -18,7 +18,7 @@ export interface ServiceOptions {
 }
 
 /** What a space is like: a window's seconds, how many windows ahead may be taken, the secret's check value or "". @internal */
-export interface Limits { seconds: number; ahead: number; check: string }
+export interface Limits { seconds: number; ahead: number; checkValue: string }
 
 /** Numbers of a counter, in order. period is theirs, such as 2026-11-26, if the counter begins again with each, or "". */
 export interface Numbers { numbers: bigint[]; period: string }
@@ -52,8 +52,10 @@ export class Service {
 
   /** Returns the limits of the space, for a Generator. @internal */
   limits(): Promise<Limits> {
-    return this.#call("LeaseService/GetLimits", { space: this.#space }, ({ windowSeconds: seconds, ahead, check = "" }) =>
-      [seconds, ahead].every((n) => Number.isSafeInteger(n) && n > 0) && { seconds, ahead, check });
+    return this.#call("LeaseService/GetLimits", { space: this.#space }, (answer) => {
+      const { windowSeconds: seconds, ahead, checkValue = "" } = answer;
+      return [seconds, ahead].every((n) => Number.isSafeInteger(n) && n > 0) && { seconds, ahead, checkValue };
+    });
   }
 
   /** Takes nodes of a window of that many seconds, for a Generator, and returns the first one. @internal */

@@ -49,8 +49,8 @@ labels:
 {{- if and $space.store (regexMatch "^[^?]*:[^/@]+@|[?&](ssl)?password=" $space.store) }}
 {{- fail (printf "config.spaces[%d].store: it has a password, and a ConfigMap is open to many: want storeFile, in one of the secrets" $i) }}
 {{- end }}
-{{- if and (hasPrefix "kubernetes:" (default "" $space.store)) (not $.Values.serviceAccount.automountToken) }}
-{{- fail (printf "config.spaces[%d].store: the API server asks for the pod's token: want serviceAccount.automountToken: true" $i) }}
+{{- if and (hasPrefix "kubernetes:" (default "" $space.store)) (not $.Values.serviceAccount.automount) }}
+{{- fail (printf "config.spaces[%d].store: the API server asks for the pod's token: want serviceAccount.automount: true" $i) }}
 {{- end }}
 {{- range $field := list "secretFile" "storeFile" }}
 {{- $file := get $space $field }}

@@ -265,7 +265,7 @@ type GetLimitsResponse struct {
 	Ahead          uint32                 `protobuf:"varint,3,opt,name=ahead,proto3" json:"ahead,omitempty"`                                           // how many windows beyond the present one may be taken
 	MaxSkewSeconds uint32                 `protobuf:"varint,4,opt,name=max_skew_seconds,json=maxSkewSeconds,proto3" json:"max_skew_seconds,omitempty"` // the most by which two clocks of the space may differ
 	Reserve        uint32                 `protobuf:"varint,6,opt,name=reserve,proto3" json:"reserve,omitempty"`                                       // how many nodes are kept for each of 64 slices of the time after a loss of data
-	Check          string                 `protobuf:"bytes,5,opt,name=check,proto3" json:"check,omitempty"`                                            // check value of the secret that the space is for, 16 hexadecimal digits; empty for any
+	CheckValue     string                 `protobuf:"bytes,5,opt,name=check_value,json=checkValue,proto3" json:"check_value,omitempty"`                // check value of the secret that the space is for, 16 hexadecimal digits; empty for any
 	FirstNode      uint32                 `protobuf:"varint,7,opt,name=first_node,json=firstNode,proto3" json:"first_node,omitempty"`                  // 0 unless the space has a part of them
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
@@ -336,9 +336,9 @@ func (x *GetLimitsResponse) GetReserve() uint32 {
 	return 0
 }
 
-func (x *GetLimitsResponse) GetCheck() string {
+func (x *GetLimitsResponse) GetCheckValue() string {
 	if x != nil {
-		return x.Check
+		return x.CheckValue
 	}
 	return ""
 }
@@ -371,15 +371,16 @@ const file_randflake_v1_randflake_proto_rawDesc = "" +
 	"\x05start\x18\x03 \x01(\x03R\x05start\x12\x10\n" +
 	"\x03end\x18\x04 \x01(\x03R\x03end\"(\n" +
 	"\x10GetLimitsRequest\x12\x14\n" +
-	"\x05space\x18\x01 \x01(\tR\x05space\"\xe8\x01\n" +
+	"\x05space\x18\x01 \x01(\tR\x05space\"\xf3\x01\n" +
 	"\x11GetLimitsResponse\x12%\n" +
 	"\x0ewindow_seconds\x18\x01 \x01(\rR\rwindowSeconds\x12\x1d\n" +
 	"\n" +
 	"node_count\x18\x02 \x01(\rR\tnodeCount\x12\x14\n" +
 	"\x05ahead\x18\x03 \x01(\rR\x05ahead\x12(\n" +
 	"\x10max_skew_seconds\x18\x04 \x01(\rR\x0emaxSkewSeconds\x12\x18\n" +
-	"\areserve\x18\x06 \x01(\rR\areserve\x12\x14\n" +
-	"\x05check\x18\x05 \x01(\tR\x05check\x12\x1d\n" +
+	"\areserve\x18\x06 \x01(\rR\areserve\x12\x1f\n" +
+	"\vcheck_value\x18\x05 \x01(\tR\n" +
+	"checkValue\x12\x1d\n" +
 	"\n" +
 	"first_node\x18\a \x01(\rR\tfirstNode2\xa0\x01\n" +
 	"\fLeaseService\x12=\n" +

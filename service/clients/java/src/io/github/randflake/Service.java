@@ -66,7 +66,7 @@ public class Service { // not final, for tests alone
     Limits limits() {
         return call("LeaseService/GetLimits", Map.of("space", space), answer -> new Limits(
                 Id.check("windowSeconds", answer.number("/windowSeconds"), 1, 86_400),
-                Id.check("ahead", answer.number("/ahead"), 1, 1L << 32), answer.text("/check", "")));
+                Id.check("ahead", answer.number("/ahead"), 1, 1L << 32), answer.text("/checkValue", "")));
     }
 
     /** Takes nodes of a window of that many seconds, and returns the first one. */
