@@ -19,10 +19,10 @@ const (
 )
 
 // newerFormat makes a build that knows format 2, and makes spaces of 4,096 nodes in it.
-var newerFormat = strings.NewReplacer(
-	"stored.Format != metaFormat", "stored.Format < 1 || stored.Format > 2",
-	" metaFormat,\n", " map[bool]int{false: 1, true: 2}[m.Nodes == 4096],\n",
-)
+var newerFormat = []struct{ now, then string }{
+	{"found.Format != metaFormat", "found.Format < 1 || found.Format > 2"},
+	{"storedMeta{metaFormat,", "storedMeta{map[bool]int{false: 1, true: 2}[m.Nodes == 4096],"},
+}
 
 func TestTwoBuilds(t *testing.T) {
 	dir := t.TempDir()
@@ -84,7 +84,12 @@ func newerLease(t *testing.T) string {
 	file := filepath.Join(root, "lease/meta.go")
 	source, err := os.ReadFile(file)
 	require.NoError(t, err)
-	return overlay.Write(t, map[string]string{file: newerFormat.Replace(string(source))})
+	text := string(source)
+	for _, change := range newerFormat {
+		require.Must(t, strings.Contains(text, change.now), "%s has no %s", file, change.now)
+		text = strings.Replace(text, change.now, change.then, 1)
+	}
+	return overlay.Write(t, map[string]string{file: text})
 }
 
 // A program is a built command, by its path.
