@@ -46,7 +46,7 @@ var bugs = []bug{
 		"latest := m.newFloor(now.Add(m.MaxSkew))",
 		"latest := m.Floor",
 	},
-	{"a floor without a mark before it", "lease/loss.go", losses, 4000,
+	{"a floor without a mark before it", "lease/loss.go", "^TestLateFloor$", 0,
 		"return seen.meta != nil && seen.meta.isMarked()",
 		"return true",
 	},
@@ -449,6 +449,6 @@ var bugs = []bug{
 	},
 	{"the first node added to what is taken by Info", "lease/reserve.go", "^TestInfo$", 0,
 		"return min(max(nodes.At(window), begin), end) - begin",
-		"return min(m.First+max(nodes.At(window), begin), end) - begin",
+		"return min(m.FirstNode+max(nodes.At(window), begin), end) - begin",
 	},
 }
