@@ -93,7 +93,7 @@ planted: gotestsum
 	$(LAB) $(TEST) -count=1 -parallel 2 -timeout 0 ./planted
 # With the race detector what race, which is of test, leaves out.
 race-all: gotestsum servers
-	$(TEST) -race -short $$($(GO) list ./... | grep -vxF "$$($(GO) list $(CONCURRENT))")
+	$(TEST) -race -short $$($(GO) list -race ./... | grep -vxF "$$($(GO) list $(CONCURRENT))")
 	$(TEST) -race ./service/...
 elsewise: gotestsum
 	$(TEST) -tags purego .
