@@ -141,11 +141,11 @@ var bugs = []bug{
 	},
 
 	// What a handle knows.
-	{"values learned whatever was known", "lease/known.go", lossesBlind, 8000,
+	{"values learned whatever was known", "lease/known.go", countersBlind, 3000,
 		"learnedMeanwhile && after.wentBackFrom(latest, after.value)",
 		"learnedMeanwhile && false",
 	},
-	{"a position that may fall", "lease/known.go", counters, 10000,
+	{"a position that may fall", "lease/known.go", counters, 6000,
 		"s.known.position = max(s.known.position, after.Position)",
 		"s.known.position = after.Position",
 	},
@@ -296,7 +296,7 @@ var bugs = []bug{
 		"if seen.meta.isNew(period) {",
 		"if !c.Lost || seen.meta.isNew(period) {",
 	},
-	{"a period taken early before the loss", "lease/period.go", counters, 8000,
+	{"a period taken early before the loss", "lease/period.go", countersBlind, 1000,
 		"period.Begin.Before(m.start(m.Floor).Add(m.MaxSkew))",
 		"period.Begin.Before(m.start(m.Floor))",
 	},
