@@ -132,9 +132,9 @@ func (g *Generator) generate() (ID, error) {
 // IDs come by one of five ways. The slow ones make attempts until one succeeds, or afterRefusal says
 // that no other helps:
 //
-//	                       an ID                  fewer than 64     more, or with Strict
-//	a batch has them       Generate, by itself    fillFromBatch
-//	otherwise, slowly      generate               fillFromShards    fillFromCursor
+//	                        Generate    Fill of 1 to 63 IDs    Fill of more, or with Strict
+//	the batch has enough    at once     fillFromBatch
+//	otherwise, slowly       generate    fillFromShards         fillFromCursor
 //
 // No clock is read while a shard is pinned: that may allocate, and an injected clock may block.
 type attempt struct {

@@ -20,8 +20,8 @@ func (r result) tables() string {
 }
 
 const (
-	costNotes = "Time passed for each ID, by as many goroutines as processors together: medians of rounds in which all " +
-		"sources take turns. The ratio is to `" + yardstick + "` in the same round. *At its limit*: the format has no more " +
+	costNotes = "The time that passes for each ID, while each processor has a goroutine that makes them: medians of rounds, " +
+		"in each of which all sources take turns. The ratio is to `" + yardstick + "` in the same round. *At its limit*: the format has no more " +
 		"IDs a second, however fast the code is. *Beyond its limit*: the IDs have times that are still to come.\n\n"
 
 	textNotes = "Reading, printing and hiding an ID, as above on one processor.\n\n"

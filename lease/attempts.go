@@ -22,7 +22,7 @@ type attempts struct {
 
 func (s *Space) attempts(r record) *attempts { return &attempts{space: s, record: r} }
 
-// attemptsFrom makes attempts of which the first one goes by a snapshot that is guessed.
+// attemptsFrom makes attempts. The first one goes by a guess, and the others read.
 func (s *Space) attemptsFrom(guess *snapshot) *attempts {
 	return &attempts{space: s, record: guess.record, latest: guess}
 }

@@ -12,7 +12,7 @@ import (
 // periods: then each later period begins at Start. Periods says which, such as "day@UTC", and is
 // the Of of each [Period]; the field Period is the Key of the present one.
 //
-// The record of a counter that counts from 1 in each month, of which 41 numbers were taken in May 2027:
+// An example: a counter counts from 1 in each month. After 41 numbers of May 2027 its record is
 //
 //	{"format":1,
 //		"next":42,                                                    the number that is taken next

@@ -200,7 +200,8 @@ func checkCounterName(name string) error {
 	return nil
 }
 
-// updateCounter changes a counter, or makes one where there is none: then change gets one that does not exist.
+// updateCounter changes a counter. If there is none, change gets a zero Counter with that name, and the counter
+// is made.
 func (s *Space) updateCounter(ctx context.Context, name string, change func(seen *snapshot, c *Counter) error) error {
 	if err := checkCounterName(name); err != nil {
 		return err

@@ -13,8 +13,8 @@ import (
 // A Number is one number of a series. Numbers of one format are equal if their texts are. The zero
 // Number is not a valid number.
 type Number struct {
-	// Period is the name of the period in which N is counted: "2026-11-22", "2026-W47", "2026-11",
-	// "2026-Q4", "2026", "FY2027", or "" if all numbers are in one period.
+	// Period names the period of the number: "2026-11-22", "2026-W47", "2026-11", "2026-Q4", "2026" or
+	// "FY2027". It is "" if the series has no periods.
 	Period string
 
 	// N counts the numbers, from 1 on. It is not encrypted, even if the text is.

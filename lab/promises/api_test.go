@@ -307,8 +307,8 @@ func (w *writer) parameters(named *types.Named) string {
 	return "[" + strings.Join(all, ", ") + "]"
 }
 
-// withoutHidden returns a struct type without its unexported fields, of which one field says that there were some, and
-// an interface without the methods that mention internal types.
+// withoutHidden returns a struct type with a single field in place of all unexported ones, or an interface without
+// the methods that mention internal types.
 func withoutHidden(t types.Type) types.Type {
 	s, ok := t.(*types.Struct)
 	if !ok {

@@ -67,7 +67,7 @@ func parameterDefaults(t *testing.T) map[string]string {
 	return unset
 }
 
-// places says where entries are by default: in which keys, object, table or ConfigMap, as each engine says where it is.
+// places says where each engine keeps entries by default, in its own words: keys, an object, a table, a ConfigMap.
 func places(t *testing.T) (lines []string) {
 	config := filepath.Join(t.TempDir(), "kubeconfig")
 	require.NoError(t, os.WriteFile(config, []byte(`{current-context: c, contexts: [{name: c, context: {cluster: s, user: u}}],

@@ -60,7 +60,7 @@ func words(t *testing.T) (lines []string) {
 	return lines
 }
 
-// names are those by which others find what this project makes: packages, files, paths in the image and the chart, alerts,
+// names are what users of this project refer to by name: packages, files, paths in the image and the chart, alerts,
 // and spans of OpenTelemetry, whose instruments have the names of metrics.
 func names(t *testing.T) (lines []string) {
 	for _, c := range []struct{ what, file, form string }{

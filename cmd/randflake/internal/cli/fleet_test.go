@@ -17,7 +17,7 @@ import (
 type fleet struct {
 	*testing.T
 	secret   randflake.Secret        // also in the file secret
-	ids      map[randflake.ID]string // by which program
+	ids      map[randflake.ID]string // the program that made each
 	refusals map[string]int          // by program
 }
 

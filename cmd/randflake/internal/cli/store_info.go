@@ -139,7 +139,7 @@ func (f *findings) addLimits() {
 	}
 }
 
-// addBeginning says whether nodes are leased at present, of which part, and how many of it are left.
+// addBeginning says whether leases are granted at present, and whether the nodes for that are nearly used up.
 func (f *findings) addBeginning() {
 	info := f.info
 	if info.UnnotedLoss != "" {
@@ -179,7 +179,7 @@ func (f *findings) addBeginning() {
 			"take more nodes or shorter windows, in another space", info.TakenNodes, most)
 	}
 	if info.FloorsSet > 0 {
-		f.add(true, "the last loss of data, change of trust or move: %s", info.Why) // a restore is often noted twice
+		f.add(true, "the floor was set last, for this reason: %s", info.Why) // a restore is often noted twice
 	}
 }
 
