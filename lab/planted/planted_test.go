@@ -47,27 +47,31 @@ func TestFound(t *testing.T) {
 
 // goTest returns the arguments of the go command that run the test on the package with the bug.
 func (b bug) goTest(t *testing.T) []string {
-	replaced := plant(t, b.file, b.right, b.wrong)
+	files := map[string]string{}
+	plant(t, files, b.file, b.right, b.wrong)
 	tested := filepath.Dir(b.file)
 	if strings.HasPrefix(tested, "lease/internal/") {
 		tested = "lease"
 	}
-	args := []string{"test", "-overlay", replaced, "-vet=off", "-count=1", "-run", b.test, "./" + tested}
+	args := []string{"test", "-overlay", overlay.Write(t, files), "-vet=off", "-count=1", "-run", b.test, "./" + tested}
 	if b.schedules > 0 {
 		args = append(args, "-seed", "1", "-schedules", fmt.Sprint(b.schedules))
 	}
 	return args
 }
 
-// plant returns a file for the go command's flag -overlay. With it, a file has the wrong text in place of
-// the right one.
-func plant(t *testing.T, file, right, wrong string) string {
+// plant puts a file with the wrong text in place of the right one among those for overlay.Write.
+func plant(t *testing.T, files map[string]string, file, right, wrong string) {
 	path := filepath.Join(root, file)
-	source, err := os.ReadFile(path)
-	require.NoError(t, err)
-	n := strings.Count(string(source), right)
+	source, found := files[path]
+	if !found {
+		content, err := os.ReadFile(path)
+		require.NoError(t, err)
+		source = string(content)
+	}
+	n := strings.Count(source, right)
 	require.Must(t, n == 1, "%s has this text %d times, want 1:\n%s", file, n, right)
-	return overlay.Write(t, map[string]string{path: strings.Replace(string(source), right, wrong, 1)})
+	files[path] = strings.Replace(source, right, wrong, 1)
 }
 
 func command(args ...string) *exec.Cmd {
