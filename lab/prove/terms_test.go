@@ -64,12 +64,34 @@ type terms struct {
 	index   map[string]int // of forms and atoms, by what they are
 	key     []byte
 	scratch []part
+	xors    answers
+	masks   answers
+	rols    answers
+	sums    answers
 
 	closed  bool // a new atom that isn't a variable is foreign
 	foreign bool // there was one
 }
 
-func newTerms() *terms { return &terms{index: make(map[string]int)} }
+func newTerms() *terms {
+	return &terms{index: map[string]int{}, xors: answers{}, masks: answers{}, rols: answers{}, sums: answers{}}
+}
+
+// answers are what an operation returned for two words, one in the upper 32 bits.
+type answers map[uint64]word
+
+// answer returns what do says of a and b. A mutant asks mostly what the unchanged code has asked, of which answers are kept.
+func (t *terms) answer(known answers, a, b word, do func(t *terms, a, b word) word) word {
+	question := uint64(a)<<32 | uint64(b)
+	out, ok := known[question]
+	if !ok {
+		out = do(t, a, b)
+		if !t.closed {
+			known[question] = out
+		}
+	}
+	return out
+}
 
 // variable returns a new variable.
 func (t *terms) variable() word { return t.bounded(0xffff) }
@@ -185,6 +207,10 @@ func (t *terms) xor(a, b word) word {
 	case a == b:
 		return 0
 	}
+	return t.answer(t.xors, a, b, (*terms).xorForms)
+}
+
+func (t *terms) xorForms(a, b word) word {
 	for range 2 { // what changes the top bit of a sum belongs to the sum
 		if s, ok := t.alone(a); ok && s.kind == isSum && t.possible(b)&^top == 0 {
 			operands := slices.Clone(s.operands)
@@ -221,6 +247,11 @@ func (t *terms) mask(w word, m uint16) word {
 	if w < constants {
 		return w & word(m)
 	}
+	return t.answer(t.masks, w, word(m), (*terms).maskForm)
+}
+
+func (t *terms) maskForm(w, mask word) word {
+	m := uint16(mask)
 	f := t.form(w)
 	if (f.constant|f.varying)&^m == 0 {
 		return w
@@ -243,6 +274,11 @@ func (t *terms) rol(w word, n int) word {
 	if n == 0 {
 		return w
 	}
+	return t.answer(t.rols, w, word(n), (*terms).rolForm)
+}
+
+func (t *terms) rolForm(w, by word) word {
+	n := int(by)
 	f := t.form(w)
 	out := t.scratch[:0]
 	for _, p := range f.parts {
@@ -289,7 +325,10 @@ func (t *terms) and(a, b word) word {
 
 func (t *terms) or(a, b word) word { return t.xor(t.xor(a, b), t.and(a, b)) }
 
-func (t *terms) add(a, b word) word { return t.sum(addend{1, a}, addend{1, b}) }
+func (t *terms) add(a, b word) word {
+	return t.answer(t.sums, a, b, func(t *terms, a, b word) word { return t.sum(addend{1, a}, addend{1, b}) })
+}
+
 func (t *terms) sub(a, b word) word { return t.sum(addend{1, a}, addend{0xffff, b}) }
 
 // mul returns w times a constant.
