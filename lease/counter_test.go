@@ -224,7 +224,7 @@ func TestNewPeriod(t *testing.T) {
 // TestMatch: each thing that never changes makes another counter, and the error has both.
 func TestMatch(t *testing.T) {
 	is := Counter{Name: "orders", Start: 1, Step: 2, Last: 9, Periods: "day@UTC", Series: "aa", Next: 5, Period: "2026-11-27"}
-	same := Counter{Start: 1, Step: 2, Last: 9, Periods: "day@UTC", Series: "aa", Next: 7, Term: "x"}
+	same := Counter{Start: 1, Step: 2, Last: 9, Periods: "day@UTC", Series: "aa", Next: 7, Lost: true}
 	require.NoError(t, is.Match(same))
 	for text, change := range map[string]func(*Counter){
 		`from 2 by 2 to 9`:         func(c *Counter) { c.Start = 2 },

@@ -25,15 +25,13 @@ func TestLargest(t *testing.T) {
 	met := largestMeta
 	met.Abandoned = slices.Repeat([]string{met.UID}, 1000)
 	metMeta, metErr := met.encode()
-	young, youngErr := Counter{Step: 1, Periods: "day@UTC"}.encode(nil)
-	old, oldErr := Counter{
-		Next:    math.MaxInt64,
-		Step:    1,
-		Periods: "day@UTC",
-		Period:  strings.Repeat("p", longestKey),
-		Begin:   1799971200,
-		Term:    largestMeta.Term,
-	}.encode(nil)
+	counter := storedCounter{Counter: Counter{Step: 1, Periods: "day@UTC"}}
+	young, youngErr := counter.encode(nil)
+	counter.Next = math.MaxInt64
+	counter.Period = strings.Repeat("p", longestKey)
+	counter.Begin = 1799971200
+	counter.Term = largestMeta.Term
+	old, oldErr := counter.encode(nil)
 	require.NoError(t, errors.Join(metaErr, metErr, youngErr, oldErr))
 	for _, tt := range []struct {
 		name       string

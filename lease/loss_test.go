@@ -336,8 +336,6 @@ func TestCounterLoss(t *testing.T) {
 			require.Gives(t, (Run{8, 1, 1}), "TakeNumbers")(tr.a.TakeNumbers(t.Context(), "c", day(c.lost), 1))
 			want := Counter{Name: "c", Next: 9, Step: 1, Last: math.MaxInt64, Periods: day(c.lost).Of, Period: c.lost}
 			found, err = tr.a.Counter(t.Context(), "c")
-			found.Begin = 0
-			found.Term = ""
 			require.That(t, found == want && err == nil, "%+v, %v, want %+v", found, err, want)
 			if c.next == "" {
 				return
