@@ -34,8 +34,8 @@ func (a *answering) take(_ context.Context, name string, n int64) (taken, last s
 	return a.taken, a.last, a.err
 }
 
-func (a *answering) takeOrCreate(_ context.Context, name string, first, last int64) (taken, end sql.NullInt64, err error) {
-	a.asked = fmt.Sprintf("take or create %s from %d to %d", name, first, last)
+func (a *answering) takeOrCreate(_ context.Context, name string, start, last int64) (taken, end sql.NullInt64, err error) {
+	a.asked = fmt.Sprintf("take or create %s from %d to %d", name, start, last)
 	return a.taken, a.last, a.err
 }
 
