@@ -25,7 +25,10 @@ type snapshot struct {
 	asked       time.Time // by the process's clock, before the call
 	answered    time.Time // by the same clock, after the call
 
-	known knownState // before the call
+	// What the handle knew before the call.
+	known       known
+	knownValue  []byte // of the record
+	knownLeases []byte
 }
 
 // A record is an entry of a space beside meta. wentBack reports whether a value of it is of an
@@ -72,7 +75,8 @@ func (s *Space) eachEntry(ctx context.Context, prefix string, do func(Entry) err
 
 // observe returns a snapshot of what a call of the engine answers. There is none if the call failed.
 func (s *Space) observe(r record, call func(seen *snapshot) error) (*snapshot, error) {
-	seen := &snapshot{record: r, asked: s.now(), known: s.knownOf(r)}
+	seen := &snapshot{record: r, asked: s.now()}
+	s.addKnown(seen)
 	if err := call(seen); err != nil {
 		return nil, err
 	}

@@ -23,8 +23,10 @@ type Space struct {
 	sleep     func(context.Context, time.Duration) error
 	mostSteps int // that the taken nodes may have: taken.MaxSteps
 
-	mu    sync.Mutex
-	known known // with mu held
+	// With mu held.
+	mu          sync.Mutex
+	known       known
+	knownValues map[string][]byte // by record: the leases and counters, mostKnown in all
 }
 
 // openTimeout bounds Open, Create and the first look of Move, as some engines wait for their server for ever.
@@ -153,12 +155,12 @@ func (s *Space) beginAtOnce(ctx context.Context, marked *snapshot) (done bool, e
 
 func newSpace(engine Engine, config Config) (*Space, error) {
 	s := &Space{
-		engine:    engine,
-		name:      cmp.Or(config.Name, "default"),
-		now:       config.Clock,
-		sleep:     backoff.Sleep,
-		mostSteps: taken.MaxSteps,
-		known:     known{values: map[string][]byte{}},
+		engine:      engine,
+		name:        cmp.Or(config.Name, "default"),
+		now:         config.Clock,
+		sleep:       backoff.Sleep,
+		mostSteps:   taken.MaxSteps,
+		knownValues: map[string][]byte{},
 	}
 	if s.now == nil {
 		s.now = time.Now

@@ -75,7 +75,7 @@ var bugs = []bug{
 		"",
 	},
 	{"a value that went back ignored", "lease/detect.go", lossesBlind, 1000,
-		"case seen.wentBackFrom(seen.known.value, found):",
+		"case seen.wentBackFrom(seen.knownValue, found):",
 		"case found == nil:",
 	},
 	{"the value that a swap replaced ignored", "lease/detect.go", lossesBlind, 1000,
