@@ -17,15 +17,10 @@ type attempts struct {
 	count  int       // of attempts so far
 	pauses int       // before them
 	beaten int       // swaps in which another process was faster
-	latest *snapshot // what the last of these has shown, or what the first attempt goes by; nil to read
+	latest *snapshot // what the last of these has shown, if the attempt after it has not begun; or nil
 }
 
 func (s *Space) attempts(r record) *attempts { return &attempts{space: s, record: r} }
-
-// attemptsFrom makes attempts. The first one goes by a guess, and the others read.
-func (s *Space) attemptsFrom(guess *snapshot) *attempts {
-	return &attempts{space: s, record: guess.record, latest: guess}
-}
 
 // untilDone makes attempts by the leases until one is done, or fails.
 func (s *Space) untilDone(ctx context.Context, attempt func(seen *snapshot) (done bool, err error)) error {

@@ -250,9 +250,11 @@ var bugs = []bug{
 		`m.Retired = false
 	if false {`,
 	},
-	{"a counter of an earlier attempt to move", "lease/movecounters.go", "^TestMove", 0,
-		"if after.Swapped {",
-		"if true {",
+	{"a counter of an earlier attempt to move", "lease/movecounters.go", "^TestMoveBack$", 0,
+		"value, err := mv.retiredCounter(ctx, name, seen.announced.UID)",
+		`earlier, err := decodeCounter(name, found.value, "")
+		earlier.Term = seen.announced.UID
+		value, _ := earlier.encode(found.value)`,
 	},
 	{"a space made once more by a move that stood still", "lease/announce.go", "^TestMove", 0,
 		"return seen.isMoving() && seen.announced.UID == uid",
