@@ -308,6 +308,10 @@ func TestFull(t *testing.T) {
 			t.Errorf("%+v: %+v, %v", tt, a, err)
 		}
 	}
+	e.most = 18000
+	leasetest.Put(t, e, "c/meta", strings.Repeat("2", 4000)) // as a newer program's can be
+	_, err := e.Swap(t.Context(), nil, leasetest.Entry("d/meta", "2"))
+	require.ErrorSays(t, err, "full", "beside a large meta")
 }
 
 // TestMoveIntoFull: a space with counters for which there is no room is not retired, and moves once there is.
