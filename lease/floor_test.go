@@ -152,8 +152,8 @@ func TestLateCreate(t *testing.T) {
 	}
 }
 
-// TestStoppedCreate: a process stops before it ends a new space, even one for IDs that were never used. Whoever
-// opens the space ends it, as one that has lost all, whatever is done first.
+// TestStoppedCreate: a process stops before it ends a new space, even one for IDs that were never used, or can't
+// end it. Whoever opens the space ends it, as one that has lost all, whatever is done first.
 func TestStoppedCreate(t *testing.T) {
 	take := func(s *Space) error {
 		_, err := takeWindow(t.Context(), s, s.Limits().WindowOf(noon), 1)
@@ -174,7 +174,13 @@ func TestStoppedCreate(t *testing.T) {
 		data := newMemory()
 		data.incarnation = "first"
 		config := Config{Name: "s", Limits: Limits{Nodes: 1024, Reserve: 3}, NeverUsed: tt.neverUsed, Clock: atNoon}
-		require.Refuses(t, ErrOutcomeUnknown, "create")(Create(t.Context(), failing(data, second(isSwap)), config))
+		engine, stopped := failing(data, second(isSwap)), ErrOutcomeUnknown
+		if tt.why == "by hand" { // this one stops for a wrong clock
+			wrong := func() { data.clock = func() time.Time { return noon.Add(time.Hour) } }
+			engine, stopped = before(data, second(isRead), wrong), ErrClock
+		}
+		require.Refuses(t, stopped, "create")(Create(t.Context(), engine, config))
+		data.clock = nil
 		s := open(t, conn{memory: data}, atNoon)
 		s.sleep = noSleep
 		require.ErrorIs(t, tt.do(s), tt.err, "%s", tt.why)
