@@ -66,10 +66,11 @@ package lease
 //
 //	loop.step                   what is due
 //	  loop.takeWanted           which windows
-//	    Space.Take
-//	      Space.update          until it is done, or refused
-//	        attempts.next       reads
-//	        snapshot.loss       if there is one: noteLoss
-//	        take.grant          decides
-//	        Space.swap          Engine.Swap, which expects meta and the leases unchanged
-//	        Space.finishUpdate  another look for a loss; learns what is durable
+//	    loop.takeFromSource     in time, and only what Source promises
+//	      Space.Take
+//	        Space.update          until it is done, or refused
+//	          attempts.next       reads
+//	          snapshot.loss       if there is one: noteLoss
+//	          take.grant          decides
+//	          Space.swap          Engine.Swap, which expects meta and the leases unchanged
+//	          Space.finishUpdate  another look for a loss; learns what is durable

@@ -180,10 +180,8 @@ var bugs = []bug{
 			return`,
 	},
 	{"a loss after the swap ignored", "lease/update.go", losses, 4000,
-		`loss := after.loss()
-	if loss == "" {`,
-		`loss := after.loss()
-	if true {`,
+		"loss := after.loss()",
+		`loss := ""`,
 	},
 	{"merged windows made anew", "lease/internal/taken/nodes.go", wrongClocks, 1000,
 		"a.Next = max(a.Next, b.Next)",
@@ -304,20 +302,20 @@ var bugs = []bug{
 	},
 
 	// The keeper, in the explorer and by its own tests.
-	{"a copied machine ignored", "lease/takes.go", copies, 1000,
+	{"a copied machine ignored", "lease/wanted.go", copies, 1000,
 		`if l.noticeCopy() {
 		l.drop()
 	}`,
 		`l.noticeCopy()`,
 	},
-	{"a copy looked for before the take", "lease/takes.go", copies, 2000,
-		`		leases, err := l.take(ctx, first, last)
+	{"a copy looked for before the take", "lease/wanted.go", copies, 2000,
+		`		leases, err := l.takeFromSource(ctx, first, last)
 		if l.noticeCopy() { //`,
 		`		copied := l.noticeCopy()
-		leases, err := l.take(ctx, first, last)
+		leases, err := l.takeFromSource(ctx, first, last)
 		if copied { //`,
 	},
-	{"windows of the original taken for own ones", "lease/takes.go", copies, 1000,
+	{"windows of the original taken for own ones", "lease/wanted.go", copies, 1000,
 		"l.plan.AskAllAgain()",
 		"",
 	},
@@ -325,7 +323,7 @@ var bugs = []bug{
 		"case <-l.wake:",
 		"",
 	},
-	{"a call that hangs for as long as it likes", "lease/takes.go", "^TestKeeperOutlives$", 0,
+	{"a call that hangs for as long as it likes", "lease/source.go", "^TestKeeperOutlives$", 0,
 		"limit = urgentTake",
 		"limit = 1000 * longestTake",
 	},
