@@ -58,10 +58,7 @@ func TestFloorOfAnother(t *testing.T) {
 // TestFloorFails: who can't set the floor gets the reason, and so does who takes nodes where leases are damaged.
 func TestFloorFails(t *testing.T) {
 	report := func(s *Space) error { return s.ReportLoss(t.Context(), "by hand") }
-	take := func(s *Space) error {
-		_, err := takeWindow(t.Context(), s, s.Limits().WindowOf(noon), 1)
-		return err
-	}
+	take := func(s *Space) error { return require.Err(takeWindow(t.Context(), s, s.Limits().WindowOf(noon), 1)) }
 	for name, c := range map[string]struct {
 		do    func(s *Space) error
 		fails func(call) bool
@@ -155,10 +152,7 @@ func TestLateCreate(t *testing.T) {
 // TestStoppedCreate: a process stops before it ends a new space, even one for IDs that were never used, or can't
 // end it. Whoever opens the space ends it, as one that has lost all, whatever is done first.
 func TestStoppedCreate(t *testing.T) {
-	take := func(s *Space) error {
-		_, err := takeWindow(t.Context(), s, s.Limits().WindowOf(noon), 1)
-		return err
-	}
+	take := func(s *Space) error { return require.Err(takeWindow(t.Context(), s, s.Limits().WindowOf(noon), 1)) }
 	for _, tt := range []struct {
 		neverUsed bool
 		do        func(*Space) error

@@ -73,10 +73,7 @@ func (tr *trial) take(s *Space, after int64, n uint32) {
 }
 
 // tryTake has a take a node of the present window.
-func (tr *trial) tryTake() error {
-	_, err := takeWindow(tr.Context(), tr.a, tr.present, 1)
-	return err
-}
+func (tr *trial) tryTake() error { return require.Err(takeWindow(tr.Context(), tr.a, tr.present, 1)) }
 
 // count takes n numbers of a counter, which it makes if there is none.
 func (tr *trial) count(s *Space, period string, n int64) {

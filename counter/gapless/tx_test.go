@@ -60,22 +60,10 @@ func TestErrors(t *testing.T) {
 		"Create": func() error {
 			return tx.Create(t.Context(), "books", 1, 9)
 		},
-		"Next": func() error {
-			_, err := tx.Next(t.Context(), "books")
-			return err
-		},
-		"NextN": func() error {
-			_, err := tx.NextN(t.Context(), "books", 3)
-			return err
-		},
-		"NextOrCreate": func() error {
-			_, err := tx.NextOrCreate(t.Context(), "books", 1, 9)
-			return err
-		},
-		"Peek": func() error {
-			_, err := tx.Peek(t.Context(), "books")
-			return err
-		},
+		"Next":         func() error { return require.Err(tx.Next(t.Context(), "books")) },
+		"NextN":        func() error { return require.Err(tx.NextN(t.Context(), "books", 3)) },
+		"NextOrCreate": func() error { return require.Err(tx.NextOrCreate(t.Context(), "books", 1, 9)) },
+		"Peek":         func() error { return require.Err(tx.Peek(t.Context(), "books")) },
 		"List": func() (last error) {
 			for _, err := range tx.List(t.Context(), "books") {
 				last = errors.Join(last, err)

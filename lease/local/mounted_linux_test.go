@@ -150,14 +150,8 @@ func TestBrokenDisk(t *testing.T) {
 		"without links": func(dir string) error {
 			return publishWithoutLinks(filepath.Join(dir, "s"), "one")
 		},
-		"Create": func(dir string) error {
-			_, err := Create(filepath.Join(dir, "shop"))
-			return err
-		},
-		"CreateSpace": func(dir string) error {
-			_, err := createSpace(filepath.Join(dir, "shop"))
-			return err
-		},
+		"Create":      func(dir string) error { return require.Err(Create(filepath.Join(dir, "shop"))) },
+		"CreateSpace": func(dir string) error { return require.Err(createSpace(filepath.Join(dir, "shop"))) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -209,14 +203,8 @@ func TestForbidden(t *testing.T) {
 		"WriteSecret": func(dir string) error {
 			return WriteSecret(filepath.Join(dir, "s"), randflake.NewSecret())
 		},
-		"Create": func(dir string) error {
-			_, err := Create(filepath.Join(dir, "shop"))
-			return err
-		},
-		"Create, and what is above": func(dir string) error {
-			_, err := Create(filepath.Join(dir, "a", "b", "shop"))
-			return err
-		},
+		"Create":                    func(dir string) error { return require.Err(Create(filepath.Join(dir, "shop"))) },
+		"Create, and what is above": func(dir string) error { return require.Err(Create(filepath.Join(dir, "a", "b", "shop"))) },
 	} {
 		for _, mode := range []os.FileMode{0o300, 0o500} {
 			dir := filepath.Join(localfiletest.TempDir(t), "dir")

@@ -157,8 +157,7 @@ func TestRequests(t *testing.T) {
 func TestChangedEachTime(t *testing.T) {
 	for name, do := range map[string]func(ctx context.Context, m *memory, e *Engine) error{
 		"Swap": func(ctx context.Context, m *memory, e *Engine) error {
-			_, err := e.Swap(ctx, nil, leasetest.Entry("a", "2"))
-			return err
+			return require.Err(e.Swap(ctx, nil, leasetest.Entry("a", "2")))
 		},
 		"Prepare": func(ctx context.Context, m *memory, e *Engine) error {
 			m.document = Document{}
