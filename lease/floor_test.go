@@ -39,13 +39,13 @@ func TestFloorOfAnother(t *testing.T) {
 		w.must(w.a.CreateCounter(t.Context(), Counter{Name: "c"}))
 		if c.fast {
 			w.behind = -far * time.Minute
-			w.take(w.b, far, 1)
+			w.take(w.b, far)
 		}
 		for _, window := range c.takes {
 			if window > 5 { // by a fast clock
 				w.now = noon.Add(time.Duration(window) * time.Minute)
 			}
-			w.take(w.a, window, 1)
+			w.take(w.a, window)
 			w.now = noon
 		}
 		w.behind = c.slow
@@ -92,7 +92,7 @@ func TestLossWithoutClock(t *testing.T) {
 	w := newTrial(t, false)
 	w.data.clock = atNoon
 	old := w.data.snapshot()
-	w.take(w.a, 0, 1)
+	w.take(w.a, 0)
 	w.data.restore(old)
 	w.now = noon.Add(time.Hour)
 	for range 2 {
@@ -110,7 +110,7 @@ func TestLateFloor(t *testing.T) {
 	for name, marked := range map[string]bool{"at once": false, "marked by another process": true} {
 		t.Run(name, func(t *testing.T) {
 			w := newTrial(t, false)
-			w.take(w.a, 0, 1)
+			w.take(w.a, 0)
 			backup := w.data.snapshot()
 			backup.lineage = "restored"
 			w.data.restore(backup)

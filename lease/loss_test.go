@@ -66,10 +66,10 @@ func (tr *trial) must(err error) {
 	require.NoError(tr, err)
 }
 
-// take takes n nodes of a window, which is so many windows after the present one.
-func (tr *trial) take(s *Space, after int64, n uint32) {
+// take takes a node of a window, which is so many windows after the present one.
+func (tr *trial) take(s *Space, after int64) {
 	tr.Helper()
-	require.Done(tr)(takeWindow(tr.Context(), s, tr.present+after, n))
+	require.Done(tr)(takeWindow(tr.Context(), s, tr.present+after, 1))
 }
 
 // tryTake has a take a node of the present window.
@@ -99,23 +99,23 @@ func TestLossFound(t *testing.T) {
 		losses int   // that are noted: 1 if it is 0
 	}{
 		"by the position alone": {story: func(tr *trial) {
-			tr.take(tr.a, 0, 1)
+			tr.take(tr.a, 0)
 			old := tr.data.snapshot()
 			tr.count(tr.a, "", 1)
 			tr.data.restore(old)
 		}},
 		"the leases are gone": {blind: true, story: func(tr *trial) {
-			tr.take(tr.a, 0, 1)
+			tr.take(tr.a, 0)
 			delete(tr.data.data, "s/leases")
 		}},
 		"all is gone": {story: func(tr *trial) {
-			tr.take(tr.a, 0, 1)
+			tr.take(tr.a, 0)
 			tr.data.restore(newMemory().state)
 		}},
 		"it was reported": {story: func(tr *trial) { tr.report(tr.a) }},
 		"it was reported, when the clock of a had been fast": {story: func(tr *trial) {
 			tr.now = noon.Add(10000 * time.Hour)
-			tr.take(tr.a, 600000, 1)
+			tr.take(tr.a, 600000)
 			tr.now = noon
 			tr.report(tr.b)
 		}},
@@ -123,7 +123,7 @@ func TestLossFound(t *testing.T) {
 			tr.beforeCall = once(isSwap, func() { tr.data.incarnation = "second" })
 		}},
 		"another incarnation, which nobody has seen before it is trusted": {blind: true, story: func(tr *trial) {
-			tr.take(tr.a, 0, 1)
+			tr.take(tr.a, 0)
 			tr.data.incarnation = "second"
 			tr.must(tr.b.SetTrust(tr.Context(), true))
 		}},
@@ -145,7 +145,7 @@ func TestLossFound(t *testing.T) {
 		}},
 		// backup | a makes a counter | a reads | the backup is back | a swaps
 		"the swap reaches older data, and brings them to the same position": {want: ErrOutcomeUnknown, story: func(tr *trial) {
-			tr.take(tr.a, 0, 1)
+			tr.take(tr.a, 0)
 			old := tr.data.snapshot()
 			tr.must(tr.a.CreateCounter(tr.Context(), Counter{Name: "c"}))
 			tr.beforeCall = once(isSwap, func() { tr.data.restore(old) })
@@ -160,7 +160,7 @@ func TestLossFound(t *testing.T) {
 				old = tr.data.snapshot()
 				tr.report(tr.a)
 			})
-			tr.take(tr.a, 0, 1)
+			tr.take(tr.a, 0)
 			tr.data.restore(old)
 		}},
 		// a sets a floor | backup | a notes another loss | a has the answer | the backup is back
@@ -232,8 +232,8 @@ func (tr *trial) endAtFloor(losses int) {
 	require.That(tr, info.FloorsSet == losses && info.Floor.Equal(floor) && info.Why != "",
 		"%+v, want %d losses and the floor %v", info, losses, floor)
 	tr.now = floor
-	tr.take(tr.a, 7, 1)
-	tr.take(tr.b, 7, 1)
+	tr.take(tr.a, 7)
+	tr.take(tr.b, 7)
 }
 
 // TestAnswerDuringSwap: an answer arrives while a later take of the same handle is under way, and does not
@@ -255,7 +255,7 @@ func TestAnswerDuringSwap(t *testing.T) {
 		close(arrives)
 		tr.must(<-done)
 	})
-	tr.take(tr.a, 0, 1)
+	tr.take(tr.a, 0)
 	tr.data.restore(old)
 	require.Refuses(t, ErrLoss, "take")(takeWindow(t.Context(), tr.a, tr.present, 1))
 	tr.endAtFloor(1)
@@ -268,29 +268,29 @@ func TestNoLoss(t *testing.T) {
 		story func(tr *trial)
 	}{
 		"others take in between": {story: func(tr *trial) {
-			tr.take(tr.a, 0, 1)
-			tr.take(tr.b, 0, 1)
-			tr.take(tr.b, 1, 1)
+			tr.take(tr.a, 0)
+			tr.take(tr.b, 0)
+			tr.take(tr.b, 1)
 		}},
 		"another one takes before the swap": {story: func(tr *trial) {
-			tr.take(tr.a, 0, 1)
-			tr.beforeCall = once(isSwap, func() { tr.take(tr.b, 0, 1) })
+			tr.take(tr.a, 0)
+			tr.beforeCall = once(isSwap, func() { tr.take(tr.b, 0) })
 		}},
 		"a later answer comes first": {story: func(tr *trial) {
-			tr.beforeAnswer = once(isSwap, func() { tr.take(tr.a, 0, 1) })
-			tr.take(tr.a, 0, 1)
+			tr.beforeAnswer = once(isSwap, func() { tr.take(tr.a, 0) })
+			tr.take(tr.a, 0)
 		}},
-		"a position that stays": {story: func(tr *trial) { tr.take(tr.a, 0, 1) }},
+		"a position that stays": {story: func(tr *trial) { tr.take(tr.a, 0) }},
 		"another incarnation that is trusted": {story: func(tr *trial) {
 			tr.trust()
-			tr.take(tr.a, 0, 1)
-			tr.take(tr.b, 0, 1)
+			tr.take(tr.a, 0)
+			tr.take(tr.b, 0)
 			tr.data.incarnation = "third"
-			tr.take(tr.b, 0, 1)
+			tr.take(tr.b, 0)
 			tr.beforeCall = once(isSwap, func() { tr.data.incarnation = "fourth" })
-			tr.take(tr.a, 0, 1)
+			tr.take(tr.a, 0)
 		}},
-		"no positions": {blind: true, story: func(tr *trial) { tr.take(tr.a, 0, 1) }},
+		"no positions": {blind: true, story: func(tr *trial) { tr.take(tr.a, 0) }},
 		"another one made a counter, and began its next period": {blind: true, story: func(tr *trial) {
 			tr.count(tr.a, "2027-01-14", 5)
 			tr.count(tr.b, "2027-01-15", 1)
@@ -301,7 +301,7 @@ func TestNoLoss(t *testing.T) {
 			tr := newTrial(t, c.blind)
 			c.story(tr)
 			before := infoOf(t, tr.b)
-			tr.take(tr.a, 5, 1)
+			tr.take(tr.a, 5)
 			require.Equal(t, infoOf(t, tr.a).FloorsSet, before.FloorsSet, "losses")
 		})
 	}
@@ -385,7 +385,7 @@ func TestLossRememberedByNewHandle(t *testing.T) {
 		tr.away = false
 		tr.data.lineage = first
 	})
-	tr.take(tr.a, 0, 1)
+	tr.take(tr.a, 0)
 	tr.endAtFloor(1)
 }
 
@@ -423,7 +423,7 @@ func TestReportLoss(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			tr := newTrial(t, false)
-			tr.take(tr.a, 5, 1)
+			tr.take(tr.a, 5)
 			tr.beforeCall = once(c.moment, func() { c.happens(tr) })
 			tr.report(tr.a)
 			tr.endAtFloor(c.losses)

@@ -396,7 +396,7 @@ func TestRetireRemembered(t *testing.T) {
 		"at once": func(w *trial) { w.must(w.a.Retire(w.Context())) },
 		"an earlier answer comes later": func(w *trial) {
 			w.beforeAnswer = once(isSwap, func() { w.must(w.a.Retire(w.Context())) })
-			w.take(w.a, 0, 1)
+			w.take(w.a, 0)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
