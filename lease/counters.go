@@ -169,15 +169,6 @@ func (s *Space) Counters(ctx context.Context, after string, limit int) (counters
 	return counters, nil
 }
 
-// eachCounter calls do with the name and the value of each counter, in the order of their names, until do
-// fails.
-func (s *Space) eachCounter(ctx context.Context, do func(name string, value []byte) error) error {
-	prefix := s.entryName(counterPrefix)
-	return s.eachEntry(ctx, prefix, func(e Entry) error {
-		return do(strings.TrimPrefix(e.Name, prefix), e.Value)
-	})
-}
-
 const (
 	counterPrefix  = "c/"
 	longestCounter = MaxName - longestSpace - len("/"+counterPrefix)

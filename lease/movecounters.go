@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"strings"
 )
 
 // The counters of the old space are put beside the announcement before that space is retired, and again after
@@ -102,4 +103,13 @@ func (mv *move) retiredCounter(ctx context.Context, name, uid string) ([]byte, e
 		c.Term = ""
 	}
 	return c.encode(seen.value)
+}
+
+// eachCounter calls do with the name and the value of each counter, in the order of their names, until do
+// fails.
+func (s *Space) eachCounter(ctx context.Context, do func(name string, value []byte) error) error {
+	prefix := s.entryName(counterPrefix)
+	return s.eachEntry(ctx, prefix, func(e Entry) error {
+		return do(strings.TrimPrefix(e.Name, prefix), e.Value)
+	})
 }
