@@ -76,7 +76,7 @@ func (mv *move) copyCounter(ctx context.Context, name string, seen *snapshot) er
 		if after.Swapped {
 			return nil
 		}
-		attempts.overtaken(after)
+		attempts.noteOvertaken(after)
 	}
 }
 

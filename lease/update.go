@@ -42,7 +42,7 @@ func (s *Space) update(ctx context.Context, r record, decide func(*snapshot) ([]
 		if after.Swapped {
 			return s.finishUpdate(ctx, after)
 		}
-		attempts.overtaken(after)
+		attempts.noteOvertaken(after)
 	}
 }
 

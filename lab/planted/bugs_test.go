@@ -176,7 +176,7 @@ var bugs = []bug{
 	{"a swap that changed nothing taken for a success", "lease/update.go", losses, 1000,
 		`if after.Swapped {
 			return`,
-		`if after.Swapped || attempts.beaten > 0 {
+		`if after.Swapped || attempts.overtaken > 0 {
 			return`,
 	},
 	{"a loss after the swap ignored", "lease/update.go", losses, 4000,
