@@ -57,9 +57,7 @@ func TestErrors(t *testing.T) {
 	failed := errors.New("the connection broke")
 	tx := Tx{&answering{err: failed}}
 	for call, do := range map[string]func() error{
-		"Create": func() error {
-			return tx.Create(t.Context(), "books", 1, 9)
-		},
+		"Create":       func() error { return tx.Create(t.Context(), "books", 1, 9) },
 		"Next":         func() error { return require.Err(tx.Next(t.Context(), "books")) },
 		"NextN":        func() error { return require.Err(tx.NextN(t.Context(), "books", 3)) },
 		"NextOrCreate": func() error { return require.Err(tx.NextOrCreate(t.Context(), "books", 1, 9)) },
