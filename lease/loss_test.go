@@ -2,7 +2,6 @@ package lease
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -12,83 +11,6 @@ import (
 
 	"github.com/randflake/randflake/internal/test/require"
 )
-
-// A trial is a space that loses data, and two handles on it. Tests tell stories with them: what a and b take,
-// what happens to the data, and at which moment of a's calls.
-type trial struct {
-	*testing.T
-	data         *memory
-	now          time.Time     // by the clock of a
-	behind       time.Duration // how far the clock of b is behind that
-	blind        bool          // the engine has no positions
-	beforeCall   func(call)    // of a, or nil
-	beforeAnswer func(call)    // to a, or nil
-	away         bool          // a has no connection
-	a, b         *Space
-	present      int64 // the window of noon
-}
-
-func newTrial(t *testing.T, blind bool) *trial {
-	tr := &trial{T: t, data: newMemory(), now: noon, blind: blind}
-	create(t, conn{memory: tr.data}, Limits{Nodes: 1024}, atNoon)
-	tr.a = open(t, conn{tr.data, tr.callOfA}, at(&tr.now))
-	callOfB := func(_ context.Context, c call) (Answer, error) { return tr.answer(c), nil }
-	tr.b = open(t, conn{tr.data, callOfB}, func() time.Time { return tr.now.Add(-tr.behind) })
-	tr.present = tr.a.Limits().WindowOf(noon)
-	return tr
-}
-
-func (tr *trial) callOfA(_ context.Context, c call) (Answer, error) {
-	if tr.away {
-		return Answer{}, errAway
-	}
-	if tr.beforeCall != nil {
-		tr.beforeCall(c)
-	}
-	answer := tr.answer(c)
-	if tr.beforeAnswer != nil {
-		tr.beforeAnswer(c)
-	}
-	return answer, nil
-}
-
-func (tr *trial) answer(c call) Answer {
-	answer := tr.data.do(c)
-	if tr.blind {
-		answer.Position = 0
-	}
-	return answer
-}
-
-// must ends the test where a step of the story fails.
-func (tr *trial) must(err error) {
-	tr.Helper()
-	require.NoError(tr, err)
-}
-
-// take takes a node of a window, which is so many windows after the present one.
-func (tr *trial) take(s *Space, after int64) {
-	tr.Helper()
-	require.Done(tr)(takeWindow(tr.Context(), s, tr.present+after, 1))
-}
-
-// tryTake has a take a node of the present window.
-func (tr *trial) tryTake() error { return require.Err(takeWindow(tr.Context(), tr.a, tr.present, 1)) }
-
-// count takes n numbers of a counter, which it makes if there is none.
-func (tr *trial) count(s *Space, period string, n int64) {
-	tr.Helper()
-	if err := s.CreateCounter(tr.Context(), Counter{Name: "c", Periods: day(period).Of}); !errors.Is(err, ErrExists) {
-		tr.must(err)
-	}
-	require.Done(tr)(s.TakeNumbers(tr.Context(), "c", day(period), n))
-}
-
-// report reports a loss.
-func (tr *trial) report(s *Space) {
-	tr.Helper()
-	tr.must(s.ReportLoss(tr.Context(), "by hand"))
-}
 
 // TestLossFound: whatever alone shows a loss to a, the next take of a is refused and the floor is set.
 func TestLossFound(t *testing.T) {
