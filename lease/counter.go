@@ -9,7 +9,7 @@ import (
 )
 
 // A Counter is one number that only grows, taken in the same way as nodes. A counter may have
-// periods: then each later period begins at Start. The JSON keys are those of storedCounter.
+// periods: then each later period begins at Start. The JSON keys are those of its entry in a store.
 type Counter struct {
 	Name string `json:"-"`
 	Next int64  `json:"next"` // the next free number, unless the counter has Ended
