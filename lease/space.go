@@ -74,9 +74,9 @@ func (s *Space) readExisting(ctx context.Context) (*snapshot, error) {
 }
 
 // Create makes a space and returns a handle on it. It returns ErrExists if there is one, or if a move
-// that has not ended is to make one, perhaps for the same IDs. After ErrClock, ErrOutcomeUnknown,
-// ErrStore or ErrUnsafe the space may be there: Open returns it, and its leases begin as if NeverUsed
-// was not set. Create takes ten seconds at most.
+// that has not ended is to make one, perhaps for the same IDs. After an error other than ErrExists and
+// ErrInvalid the space may be there: Open returns it, and its leases may begin as late as without
+// NeverUsed. Create takes ten seconds at most.
 func Create(ctx context.Context, engine Engine, config Config) (*Space, error) {
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
