@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math"
 	"time"
 
@@ -107,7 +108,7 @@ func (cs *Counters) take(ctx context.Context, name string, period lease.Period, 
 // process creates one at the same time, resolve takes that, and checks that it is as wanted.
 func (cs *Counters) resolve(ctx context.Context, name string, options []Option) (settings, error) {
 	cs.check()
-	set := defaults()
+	set := settings{least: 10, most: longestRun, logger: slog.Default()}
 	for i, option := range options {
 		if option.set == nil {
 			return set, fmt.Errorf("%w: option %d is the zero Option: leave it out", lease.ErrInvalid, i+1)

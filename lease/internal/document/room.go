@@ -44,12 +44,7 @@ func (c *content) grown() (spaces, size int) {
 		}
 	}
 	for name, value := range values {
-		size += sizeOf(name, value)
+		size += len(name) + base64.StdEncoding.EncodedLen(value) + len(`"":"",`)
 	}
 	return spaces, size
-}
-
-// sizeOf returns how many bytes an entry is in the content.
-func sizeOf(name string, value int) int {
-	return len(name) + base64.StdEncoding.EncodedLen(value) + len(`"":"",`)
 }
