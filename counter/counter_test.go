@@ -19,16 +19,12 @@ import (
 	"github.com/randflake/randflake/lease/metrics"
 )
 
-// newSpace returns a space in memory, whose calls go through intercept, or nil.
-func newSpace(t testing.TB, data *leasetest.Memory, intercept leasetest.Interceptor) *lease.Space {
+// newSpace returns a space in memory.
+func newSpace(t testing.TB, data *leasetest.Memory) *lease.Space {
 	t.Helper()
-	engine := data.Connect()
-	if intercept != nil {
-		engine = leasetest.Intercept(engine, intercept)
-	}
-	s, err := lease.Create(t.Context(), engine, lease.Config{NeverUsed: true})
+	s, err := lease.Create(t.Context(), data.Connect(), lease.Config{NeverUsed: true})
 	if errors.Is(err, lease.ErrExists) {
-		s, err = lease.Open(t.Context(), engine, lease.Config{})
+		s, err = lease.Open(t.Context(), data.Connect(), lease.Config{})
 	}
 	require.NoError(t, err)
 	return s
@@ -59,10 +55,10 @@ func (l *ledger) add(t testing.TB, numbers ...int64) {
 func TestEverybody(t *testing.T) {
 	data := leasetest.NewMemory()
 	everybody := ledger{}
-	space := newSpace(t, data, nil)
+	space := newSpace(t, data)
 	var all sync.WaitGroup
 	for h := range 4 {
-		counters := From(newSpace(t, data, nil))
+		counters := From(newSpace(t, data))
 		c, err := counters.Open(t.Context(), "orders", OrCreate(Config{}), WithRunLength(1, 100), quiet)
 		require.NoError(t, err)
 		strict, err := counters.OpenStrict(t.Context(), "orders")
@@ -105,7 +101,7 @@ func TestEverybody(t *testing.T) {
 
 // TestEnd: the last numbers are given, and then there are none.
 func TestEnd(t *testing.T) {
-	counters := From(newSpace(t, leasetest.NewMemory(), nil))
+	counters := From(newSpace(t, leasetest.NewMemory()))
 	c, err := counters.Open(t.Context(), "orders", OrCreate(Config{Start: 3, Step: 5, Last: 25}), WithRunLength(4, 4), quiet)
 	require.NoError(t, err)
 	var got []int64
@@ -127,7 +123,7 @@ func TestEnd(t *testing.T) {
 
 // TestOpen has counters that are there or not, and options that do not fit.
 func TestOpen(t *testing.T) {
-	counters := From(newSpace(t, leasetest.NewMemory(), nil))
+	counters := From(newSpace(t, leasetest.NewMemory()))
 	require.NoError(t, counters.Create(t.Context(), "orders", Config{Start: 3, Step: 5, Last: 25}))
 	for _, c := range []struct {
 		name    string
@@ -176,7 +172,7 @@ func TestOpen(t *testing.T) {
 // TestOfPeriod: the numbers of a handle begin at the start of its period, and end when another handle is in a
 // later one.
 func TestOfPeriod(t *testing.T) {
-	counters := From(newSpace(t, leasetest.NewMemory(), nil))
+	counters := From(newSpace(t, leasetest.NewMemory()))
 	of := func(key string, begins time.Duration) Option {
 		return OfPeriod(lease.Period{Of: "shift", Key: key, Begin: time.Now().Add(begins)})
 	}
@@ -260,7 +256,7 @@ func (r rival) CreateCounter(ctx context.Context, c lease.Counter) error {
 // TestCreatedAtOnce: who loses against another process that creates the counter at the same time uses it, if
 // it is the same.
 func TestCreatedAtOnce(t *testing.T) {
-	counters := From(rival{newSpace(t, leasetest.NewMemory(), nil)})
+	counters := From(rival{newSpace(t, leasetest.NewMemory())})
 	for name, c := range map[string]struct {
 		end  int64
 		want error
@@ -278,7 +274,7 @@ var errAway = errors.New("no connection")
 // TestLoss: a counter refuses after a loss, says what it knows, and goes on where it is set.
 func TestLoss(t *testing.T) {
 	data := leasetest.NewMemory()
-	counters := From(newSpace(t, data, nil))
+	counters := From(newSpace(t, data))
 	c, err := counters.Open(t.Context(), "orders", OrCreate(Config{}), WithRunLength(10, 10), quiet)
 	require.NoError(t, err)
 	old := data.Snapshot()
@@ -316,7 +312,7 @@ func TestPace(t *testing.T) {
 
 // BenchmarkNext is to cost a few nanoseconds.
 func BenchmarkNext(b *testing.B) {
-	c, err := From(newSpace(b, leasetest.NewMemory(), nil)).Open(b.Context(), "orders", OrCreate(Config{}), quiet)
+	c, err := From(newSpace(b, leasetest.NewMemory())).Open(b.Context(), "orders", OrCreate(Config{}), quiet)
 	require.NoError(b, err)
 	for b.Loop() {
 		c.Next()
@@ -327,7 +323,7 @@ func BenchmarkNext(b *testing.B) {
 func TestRegions(t *testing.T) {
 	var l ledger
 	for start := range int64(2) {
-		space := newSpace(t, leasetest.NewMemory(), nil)
+		space := newSpace(t, leasetest.NewMemory())
 		c, err := From(space).Open(t.Context(), "orders", OrCreate(Config{Start: 1 + start, Step: 2}), quiet)
 		require.NoError(t, err)
 		for range 100 {

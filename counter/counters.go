@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math"
 	"time"
 
@@ -53,8 +54,8 @@ type Config struct {
 	Series string
 }
 
-// record returns what to create in a source. periods is what the periods are, or "".
-func (c Config) record(name, periods string) lease.Counter {
+// counter returns what to create in a source. periods is what the periods are, or "".
+func (c Config) counter(name, periods string) lease.Counter {
 	return lease.Counter{
 		Name:    name,
 		Start:   cmp.Or(c.Start, 1),
@@ -87,7 +88,7 @@ func (cs *Counters) check() {
 // Create makes a counter without periods. It returns lease.ErrExists if there is one.
 func (cs *Counters) Create(ctx context.Context, name string, config Config) error {
 	cs.check()
-	return cs.source.CreateCounter(ctx, config.record(name, ""))
+	return cs.source.CreateCounter(ctx, config.counter(name, ""))
 }
 
 // callTimeout bounds a call of the source.
@@ -107,7 +108,7 @@ func (cs *Counters) take(ctx context.Context, name string, period lease.Period, 
 // process creates one at the same time, resolve takes that, and checks that it is as wanted.
 func (cs *Counters) resolve(ctx context.Context, name string, options []Option) (settings, error) {
 	cs.check()
-	set := defaults()
+	set := settings{least: 10, most: longestRun, logger: slog.Default()}
 	for i, option := range options {
 		if option.set == nil {
 			return set, fmt.Errorf("%w: option %d is the zero Option: leave it out", lease.ErrInvalid, i+1)
@@ -119,7 +120,7 @@ func (cs *Counters) resolve(ctx context.Context, name string, options []Option) 
 	set.logger = set.logger.With("counter", name)
 	found, err := cs.source.Counter(ctx, name)
 	if errors.Is(err, lease.ErrNoCounter) && set.create != nil {
-		err = cs.source.CreateCounter(ctx, set.create.record(name, set.period.Of))
+		err = cs.source.CreateCounter(ctx, set.create.counter(name, set.period.Of))
 		if err == nil || errors.Is(err, lease.ErrExists) {
 			found, err = cs.source.Counter(ctx, name)
 		}
@@ -130,7 +131,7 @@ func (cs *Counters) resolve(ctx context.Context, name string, options []Option) 
 	want := found
 	want.Periods = set.period.Of // without OrCreate only the periods have to match
 	if set.create != nil {
-		want = set.create.record(name, set.period.Of)
+		want = set.create.counter(name, set.period.Of)
 	}
 	return set, found.Match(want)
 }

@@ -19,8 +19,6 @@ type settings struct {
 
 const longestRun = 1_000_000_000
 
-func defaults() settings { return settings{least: 10, most: longestRun, logger: slog.Default()} }
-
 // OrCreate makes Open and OpenStrict create the counter if there is none, with the periods of
 // OfPeriod. If there is a counter with another Config, they return lease.ErrMismatch.
 func OrCreate(config Config) Option {

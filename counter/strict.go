@@ -140,18 +140,18 @@ func (s *Strict) serve() {
 // come back at once: without the yield, the first of them would get a compare-and-swap for itself,
 // and the others would wait for another one.
 func (s *Strict) gather() (batch []*request) {
-	seen := 0
+	before := 0 // how many waited before the yield
 	for {
 		runtime.Gosched()
 		s.mu.Lock()
-		if len(s.waiting) == seen {
+		if len(s.waiting) == before {
 			batch = s.waiting
 			s.waiting = nil
 			s.serving = len(batch) > 0
 			s.mu.Unlock()
 			return batch
 		}
-		seen = len(s.waiting)
+		before = len(s.waiting)
 		s.mu.Unlock()
 	}
 }

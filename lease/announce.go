@@ -47,6 +47,26 @@ func (mv *move) checkOverlap(ctx context.Context, oldMeta *meta) error {
 	})
 }
 
+// eachEntry calls do for each entry of the engine whose name begins with prefix, by name, until do fails.
+func (s *Space) eachEntry(ctx context.Context, prefix string, do func(Entry) error) error {
+	after := ""
+	for {
+		entries, err := s.engine.List(ctx, prefix, after, 1000)
+		if err != nil {
+			return s.storeError("list", err)
+		}
+		if len(entries) == 0 {
+			return nil
+		}
+		for _, e := range entries {
+			if err := do(e); err != nil {
+				return err
+			}
+			after = e.Name
+		}
+	}
+}
+
 // isRival reports whether another space is in use with a node of the old one, for the same secret.
 func (m *meta) isRival(old *meta) bool {
 	inUse := !m.Retired && !m.Announced

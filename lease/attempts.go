@@ -9,23 +9,18 @@ import (
 	"github.com/randflake/randflake/lease/internal/backoff"
 )
 
-// attempts are the attempts to change a space by what a record shows. An attempt that ends in an error is the
-// last one. Another one follows if another process was faster, or if it is to see what this one has put.
+// attempts are the attempts to change a space by what a record shows. Another one follows if another process was
+// faster, or if the caller is to see what it has put. An error ends them.
 type attempts struct {
-	space  *Space
-	record record
-	count  int       // of attempts so far
-	pauses int       // before them
-	beaten int       // swaps in which another process was faster
-	latest *snapshot // what the last of these has shown, or what the first attempt goes by; nil to read
+	space     *Space
+	record    record
+	count     int       // of attempts so far
+	pauses    int       // before them
+	overtaken int       // how many of them another process has overtaken by a swap of its own
+	found     *snapshot // what the last swap found if it was overtaken, until the next attempt begins; or nil
 }
 
 func (s *Space) attempts(r record) *attempts { return &attempts{space: s, record: r} }
-
-// attemptsFrom makes attempts. The first one goes by a guess, and the others read.
-func (s *Space) attemptsFrom(guess *snapshot) *attempts {
-	return &attempts{space: s, record: guess.record, latest: guess}
-}
 
 // untilDone makes attempts by the leases until one is done, or fails.
 func (s *Space) untilDone(ctx context.Context, attempt func(seen *snapshot) (done bool, err error)) error {
@@ -42,18 +37,18 @@ func (s *Space) untilDone(ctx context.Context, attempt func(seen *snapshot) (don
 	}
 }
 
-// next begins an attempt, and returns what it goes by. The one after the first beaten swap goes by
-// what that has shown, at once. Each later one begins with a pause and a read; the pause grows with
-// their number, and with the time that a beaten swap took.
+// next begins an attempt, and returns what it goes by. After the first swap that was overtaken that is what the
+// swap found, at once. Each later attempt begins with a pause and a read; the pause grows with their number,
+// and with the time that an overtaken swap took.
 func (a *attempts) next(ctx context.Context) (*snapshot, error) {
-	latest := a.latest
-	a.latest = nil
+	found := a.found
+	a.found = nil
 	a.count++
-	if latest != nil && a.beaten <= 1 {
-		return latest, nil
+	if found != nil && a.overtaken == 1 {
+		return found, nil
 	}
 	if a.count > 1 {
-		if err := a.pause(ctx, latest); err != nil {
+		if err := a.pause(ctx, found); err != nil {
 			return nil, err
 		}
 	}
@@ -64,17 +59,17 @@ func (a *attempts) next(ctx context.Context) (*snapshot, error) {
 	return seen, nil
 }
 
-// overtaken notes that another process was faster than a swap, which has shown what is there now.
-func (a *attempts) overtaken(after *snapshot) {
-	a.beaten++
-	a.latest = after
+// noteOvertaken notes that another process was faster than a swap, which has found what is there now.
+func (a *attempts) noteOvertaken(found *snapshot) {
+	a.overtaken++
+	a.found = found
 }
 
-// pause pauses before another attempt. beaten is what a beaten swap has shown, or nil.
-func (a *attempts) pause(ctx context.Context, beaten *snapshot) error {
+// pause pauses before another attempt. found is what an overtaken swap has found, or nil.
+func (a *attempts) pause(ctx context.Context, found *snapshot) error {
 	var swapTook time.Duration
-	if beaten != nil {
-		swapTook = beaten.answered.Sub(beaten.asked)
+	if found != nil {
+		swapTook = found.answered.Sub(found.asked)
 	}
 	a.pauses++
 	if err := a.space.sleep(ctx, rand.N(backoff.Most(a.pauses, swapTook))); err != nil {

@@ -44,13 +44,13 @@ type chain struct {
 	inits   int       // how many spaces were made that stand in the way
 	calm    bool      // no call fails any more
 
-	grants  map[grant]bool
+	leased  map[leasedNode]bool
 	numbers map[ownNumber]bool
 	top     map[string]int64 // by check value: the first number that was never stored as taken
 }
 
-// A grant is a node of a window, for one secret.
-type grant struct {
+// A leasedNode is one of a window, for one secret.
+type leasedNode struct {
 	check        string
 	node, window int64
 }
@@ -84,7 +84,7 @@ func newChain(seed uint64) *chain {
 		losses:  seed%2 == 0,
 		trusted: seed%4 == 1,
 		journal: journal{now: genesis},
-		grants:  map[grant]bool{},
+		leased:  map[leasedNode]bool{},
 		numbers: map[ownNumber]bool{},
 		top:     map[string]int64{},
 	}
@@ -277,11 +277,11 @@ func (c *chain) take() {
 	leases, err := h.Take(context.Background(), window, window+c.Int64N(3), 1)
 	c.note("take at %v: %d leases, %v", h.at, len(leases), err)
 	for _, l := range leases {
-		g := grant{h.check, int64(l.FirstNode), h.Limits().WindowOf(l.Start)}
-		if c.grants[g] {
-			c.fail("node %d of window %d is granted twice", g.node, g.window-h.Limits().WindowOf(genesisTime))
+		node := leasedNode{h.check, int64(l.FirstNode), h.Limits().WindowOf(l.Start)}
+		if c.leased[node] {
+			c.fail("node %d of window %d is granted twice", node.node, node.window-h.Limits().WindowOf(genesisTime))
 		}
-		c.grants[g] = true
+		c.leased[node] = true
 	}
 }
 

@@ -9,14 +9,28 @@ import (
 )
 
 // A Counter is one number that only grows, taken in the same way as nodes. A counter may have
-// periods: then each later period begins at Start. Periods says which, such as "day@UTC", and is
-// the Of of each [Period]; the field Period is the Key of the present one.
-//
-// An example: a counter counts from 1 in each month. After 41 numbers of May 2027 its record is
+// periods: then each later period begins at Start. The JSON keys are those of its entry in a store.
+type Counter struct {
+	Name string `json:"-"`
+	Next int64  `json:"next"` // the next free number, unless the counter has Ended
+
+	// What never changes.
+	Start   int64  `json:"start"`             // the first number, of each period if there are any
+	Step    int64  `json:"step"`              // from one number to the next
+	Last    int64  `json:"last"`              // no number is larger
+	Periods string `json:"periods,omitempty"` // what they are, the Of of each Period, such as "day@UTC"; empty for none
+	Series  string `json:"series,omitempty"`  // stands for what else must stay, such as a secret
+
+	Period string `json:"period,omitempty"` // of Next, the Key of a Period, such as 2026-11-22; empty before the first
+	Lost   bool   `json:"-"`                // no number is granted until SetCounter, or a new period: as after a loss of data
+}
+
+// A storedCounter is a counter as a store has it. One that counts from 1 in each month is, after 41
+// numbers of May 2027,
 //
 //	{"format":1,
 //		"next":42,                                                    the number that is taken next
-//		"start":1, "step":1, "last":9999, "periods":"month@UTC",      what it is, which never changes
+//		"start":1, "step":1, "last":9999, "periods":"month@UTC",      what never changes
 //		"period":"2027-05", "begin":1809129600,                       the period of next
 //		"term":"QZ5TW..."}                                            the space's term: see below
 //
@@ -29,22 +43,14 @@ import (
 //
 // In a space with a floor a counter is made without a term, as the space may have forgotten one of
 // that name. So it waits for the same as after a loss.
-type Counter struct {
-	Name string `json:"-"`
-	Next int64  `json:"next"` // the next free number, unless the counter has Ended
-
-	Start   int64  `json:"start"`             // the first number, of each period if there are any
-	Step    int64  `json:"step"`              // from one number to the next
-	Last    int64  `json:"last"`              // no number is larger
-	Periods string `json:"periods,omitempty"` // what they are, such as "day@UTC"; empty for none
-	Series  string `json:"series,omitempty"`  // stands for what else must stay, such as a secret
-
-	Period string `json:"period,omitempty"` // of Next, such as 2026-11-22; empty before the first
-	Begin  int64  `json:"begin,omitempty"`  // when that period begins, in Unix seconds
-
-	Term string `json:"term"` // a former or the present term of the space, or "": see above
-	Lost bool   `json:"-"`    // Term is not the space's present one, so nothing is granted: see above
+type storedCounter struct {
+	Format int `json:"format"` // a program that knows only another one refuses the counter
+	Counter
+	Begin int64  `json:"begin,omitempty"` // when the period begins, in Unix seconds
+	Term  string `json:"term"`            // a former or the present term of the space, or ""
 }
+
+const counterFormat = 1
 
 // exists reports whether there is such a counter: all have a step. The zero Counter stands for none.
 func (c *Counter) exists() bool { return c.Step > 0 }
@@ -96,26 +102,17 @@ func (c *Counter) take(n int64) Run {
 	return run
 }
 
-// A storedCounter is a counter as a store has it. A program that knows only another format refuses it.
-type storedCounter struct {
-	Format int `json:"format"`
-	Counter
-}
-
-const counterFormat = 1
-
 // encode returns the record that replaces one, or nil.
-func (c Counter) encode(before []byte) ([]byte, error) {
-	return stored.Encode(storedCounter{counterFormat, c}, before)
+func (c storedCounter) encode(before []byte) ([]byte, error) {
+	c.Format = counterFormat
+	return stored.Encode(c, before)
 }
 
-// decodeCounter returns the zero Counter, with a name, if value is nil. term is the present one of the space.
-func decodeCounter(name string, value []byte, term string) (c Counter, err error) {
+// decodeCounter returns the zero counter, with a name, if value is nil. term is the present one of the space.
+func decodeCounter(name string, value []byte, term string) (c storedCounter, err error) {
 	if value != nil {
-		var found storedCounter
-		err = json.Unmarshal(value, &found)
-		c = found.Counter
-		if err == nil && (found.Format != counterFormat || c.Step < 1) {
+		err = json.Unmarshal(value, &c)
+		if err == nil && (c.Format != counterFormat || c.Step < 1) {
 			err = fmt.Errorf("want one of format %d", counterFormat)
 		}
 		if err != nil {

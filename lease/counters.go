@@ -27,19 +27,17 @@ func (s *Space) CreateCounter(ctx context.Context, c Counter) error {
 		return fmt.Errorf("%w: counter %s: periods %.100q, series %.100q: want at most %d bytes",
 			ErrInvalid, c.Name, c.Periods, c.Series, longestShape)
 	}
-	return s.updateCounter(ctx, c.Name, func(seen *snapshot, found *Counter) error {
+	return s.updateCounter(ctx, c.Name, func(seen *snapshot, found *storedCounter) error {
 		if found.exists() {
 			return fmt.Errorf("%w: counter %s of %s", ErrExists, c.Name, s)
 		}
-		*found = Counter{
-			Start:   c.Start,
-			Step:    c.Step,
-			Last:    c.Last,
-			Periods: c.Periods,
-			Series:  c.Series,
-			Next:    c.Start,
-			Term:    seen.meta.Term,
-		}
+		found.Next = c.Start
+		found.Start = c.Start
+		found.Step = c.Step
+		found.Last = c.Last
+		found.Periods = c.Periods
+		found.Series = c.Series
+		found.Term = seen.meta.Term
 		if seen.meta.Floor > 0 {
 			found.Term = "" // lost from birth, until it is set: the space may have forgotten one of this name
 		}
@@ -59,7 +57,7 @@ func (s *Space) TakeNumbers(ctx context.Context, name string, period Period, n i
 	if err := period.check(); err != nil {
 		return run, err
 	}
-	err = s.updateCounter(ctx, name, func(seen *snapshot, c *Counter) error {
+	err = s.updateCounter(ctx, name, func(seen *snapshot, c *storedCounter) error {
 		if !c.exists() {
 			return fmt.Errorf("%w: %s of %s: make it first", ErrNoCounter, name, s)
 		}
@@ -79,7 +77,7 @@ func (s *Space) TakeNumbers(ctx context.Context, name string, period Period, n i
 }
 
 // checkNumbers returns why no number of a counter can be taken, or nil.
-func (s *Space) checkNumbers(c *Counter) error {
+func (s *Space) checkNumbers(c *storedCounter) error {
 	switch {
 	case c.Ended():
 		return fmt.Errorf("%w: %s of %s ends at %d", ErrCounterEnded, c.Name, s, c.Last)
@@ -107,7 +105,7 @@ func (s *Space) SetCounter(ctx context.Context, name string, next int64) error {
 	if err != nil {
 		return err
 	}
-	return s.updateCounter(ctx, name, func(seen *snapshot, c *Counter) error {
+	return s.updateCounter(ctx, name, func(seen *snapshot, c *storedCounter) error {
 		switch {
 		case !c.exists():
 			return fmt.Errorf("%w: %s of %s: make it first", ErrNoCounter, name, s)
@@ -142,7 +140,8 @@ func (s *Space) Counter(ctx context.Context, name string) (c Counter, err error)
 	if seen.value == nil {
 		return c, fmt.Errorf("%w: %s of %s", ErrNoCounter, name, s)
 	}
-	return decodeCounter(name, seen.value, seen.term())
+	found, err := decodeCounter(name, seen.value, seen.term())
+	return found.Counter, err
 }
 
 // Counters returns the first limit counters, 1 to 1,000, whose names come after the name after,
@@ -165,18 +164,9 @@ func (s *Space) Counters(ctx context.Context, after string, limit int) (counters
 		if err != nil {
 			return nil, err
 		}
-		counters = append(counters, c)
+		counters = append(counters, c.Counter)
 	}
 	return counters, nil
-}
-
-// eachCounter calls do with the name and the value of each counter, in the order of their names, until do
-// fails.
-func (s *Space) eachCounter(ctx context.Context, do func(name string, value []byte) error) error {
-	prefix := s.entryName(counterPrefix)
-	return s.eachEntry(ctx, prefix, func(e Entry) error {
-		return do(strings.TrimPrefix(e.Name, prefix), e.Value)
-	})
 }
 
 const (
@@ -200,9 +190,9 @@ func checkCounterName(name string) error {
 	return nil
 }
 
-// updateCounter changes a counter. If there is none, change gets a zero Counter with that name, and the counter
+// updateCounter changes a counter. If there is none, change gets the zero counter with that name, and the counter
 // is made.
-func (s *Space) updateCounter(ctx context.Context, name string, change func(seen *snapshot, c *Counter) error) error {
+func (s *Space) updateCounter(ctx context.Context, name string, change func(seen *snapshot, c *storedCounter) error) error {
 	if err := checkCounterName(name); err != nil {
 		return err
 	}

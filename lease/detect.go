@@ -44,7 +44,7 @@ func (seen *snapshot) lossWithinTerm() string {
 		return seen.known.loss
 	case seen.Position != 0 && seen.Position < leastPosition:
 		return fmt.Sprintf("the data went back from position %d to %d", seen.known.position, seen.Position)
-	case seen.wentBackFrom(seen.known.value, found):
+	case seen.wentBackFrom(seen.knownValue, found):
 		return seen.record.name + " went back"
 	}
 	return ""
@@ -57,7 +57,7 @@ func (seen *snapshot) notedByAnother() bool {
 	if m.Losses <= knownMeta.Losses || m.Floor < knownMeta.Floor {
 		return false
 	}
-	nodes, err := taken.Decode(seen.known.leases)
+	nodes, err := taken.Decode(seen.knownLeases)
 	if err != nil {
 		return false // so a loss is noted once more, which only raises the floor
 	}

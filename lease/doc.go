@@ -66,10 +66,23 @@ package lease
 //
 //	loop.step                   what is due
 //	  loop.takeWanted           which windows
-//	    Space.Take
-//	      Space.update          until it is done, or refused
-//	        attempts.next       reads
-//	        snapshot.loss       if there is one: noteLoss
-//	        take.grant          decides
-//	        Space.swap          Engine.Swap, which expects meta and the leases unchanged
-//	        Space.finishUpdate  another look for a loss; learns what is durable
+//	    loop.takeFromSource     in time, and only what Source promises
+//	      Space.Take
+//	        Space.update          until it is done, or refused
+//	          attempts.next       reads
+//	          snapshot.loss       if there is one: noteLoss
+//	          take.grant          decides
+//	          Space.swap          Engine.Swap, which expects meta and the leases unchanged
+//	          Space.finishUpdate  another look for a loss; learns what is durable
+
+// The words of the files, from the store up:
+//
+//	meta       the entry that all swaps expect: meta.go
+//	record     an entry beside meta: the leases, or a counter
+//	snapshot   what an answer shows of meta and one record. Code calls the one that it goes by "seen"
+//	known      what a handle is sure is durable. Data was lost if a snapshot is older
+//	mark       in meta after a loss, in place of the lineage, until the floor is set: loss.go
+//	term       from one loss to the next. Its random name is in meta and in counters
+//	floor      the window from which on main nodes are leased after a loss
+//	reserve    the nodes for windows before the floor, in slices. Losses of one tick have the same slice: reserve.go
+//	announced  a space that a move is to make; abandoned if it never will: move.go

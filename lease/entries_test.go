@@ -25,15 +25,13 @@ func TestLargest(t *testing.T) {
 	met := largestMeta
 	met.Abandoned = slices.Repeat([]string{met.UID}, 1000)
 	metMeta, metErr := met.encode()
-	young, youngErr := Counter{Step: 1, Periods: "day@UTC"}.encode(nil)
-	old, oldErr := Counter{
-		Next:    math.MaxInt64,
-		Step:    1,
-		Periods: "day@UTC",
-		Period:  strings.Repeat("p", longestKey),
-		Begin:   1799971200,
-		Term:    largestMeta.Term,
-	}.encode(nil)
+	counter := storedCounter{Counter: Counter{Step: 1, Periods: "day@UTC"}}
+	young, youngErr := counter.encode(nil)
+	counter.Next = math.MaxInt64
+	counter.Period = strings.Repeat("p", longestKey)
+	counter.Begin = 1799971200
+	counter.Term = largestMeta.Term
+	old, oldErr := counter.encode(nil)
 	require.NoError(t, errors.Join(metaErr, metErr, youngErr, oldErr))
 	for _, tt := range []struct {
 		name       string
@@ -66,16 +64,12 @@ func (m *memory) update() {
 func TestNewerKeys(t *testing.T) {
 	for what, rewrite := range map[string]func(w *removal, s *Space) error{
 		"take": func(w *removal, s *Space) error {
-			_, err := takeWindow(w.Context(), s, s.Limits().WindowOf(noon), 1)
-			return err
+			return require.Err(takeWindow(w.Context(), s, s.Limits().WindowOf(noon), 1))
 		},
-		"numbers": func(w *removal, s *Space) error {
-			_, err := s.TakeNumbers(w.Context(), "a", Period{}, 1)
-			return err
-		},
-		"set":    func(w *removal, s *Space) error { return s.SetCounter(w.Context(), "a", 99) },
-		"loss":   func(w *removal, s *Space) error { return s.ReportLoss(w.Context(), "test") },
-		"retire": func(w *removal, s *Space) error { return s.Retire(w.Context()) },
+		"numbers": func(w *removal, s *Space) error { return require.Err(s.TakeNumbers(w.Context(), "a", Period{}, 1)) },
+		"set":     func(w *removal, s *Space) error { return s.SetCounter(w.Context(), "a", 99) },
+		"loss":    func(w *removal, s *Space) error { return s.ReportLoss(w.Context(), "test") },
+		"retire":  func(w *removal, s *Space) error { return s.Retire(w.Context()) },
 		"trust": func(w *removal, s *Space) error {
 			w.from.incarnation = "first"
 			return s.SetTrust(w.Context(), true)
@@ -84,10 +78,7 @@ func TestNewerKeys(t *testing.T) {
 			delete(w.from.data, "s/meta")
 			return s.ReportLoss(w.Context(), "test")
 		},
-		"move": func(w *removal, _ *Space) error {
-			_, err := w.move(never(), "s")
-			return err
-		},
+		"move": func(w *removal, _ *Space) error { return require.Err(w.move(never(), "s")) },
 		"move, announced by a newer program": func(w *removal, _ *Space) error {
 			w.move(&fuse{last: afterMark}, "s")
 			w.from.data["s/meta"] = strings.Replace(w.from.data["s/meta"], ","+newerKey, "", 1)

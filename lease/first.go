@@ -20,7 +20,7 @@ func (l *loop) takeFirst(ctx context.Context) ([]randflake.Lease, error) {
 	deadline := l.now().Add(l.settings.longestWait)
 	for {
 		present := l.limits.WindowOf(l.now())
-		leases, err := l.take(ctx, present, present+1)
+		leases, err := l.takeFromSource(ctx, present, present+1)
 		if l.noticeCopy() {
 			l.reportCopy()
 			continue // the leases are the original's: take others at once

@@ -39,13 +39,13 @@ func TestFloorOfAnother(t *testing.T) {
 		w.must(w.a.CreateCounter(t.Context(), Counter{Name: "c"}))
 		if c.fast {
 			w.behind = -far * time.Minute
-			w.take(w.b, far, 1)
+			w.take(w.b, far)
 		}
 		for _, window := range c.takes {
 			if window > 5 { // by a fast clock
 				w.now = noon.Add(time.Duration(window) * time.Minute)
 			}
-			w.take(w.a, window, 1)
+			w.take(w.a, window)
 			w.now = noon
 		}
 		w.behind = c.slow
@@ -58,10 +58,7 @@ func TestFloorOfAnother(t *testing.T) {
 // TestFloorFails: who can't set the floor gets the reason, and so does who takes nodes where leases are damaged.
 func TestFloorFails(t *testing.T) {
 	report := func(s *Space) error { return s.ReportLoss(t.Context(), "by hand") }
-	take := func(s *Space) error {
-		_, err := takeWindow(t.Context(), s, s.Limits().WindowOf(noon), 1)
-		return err
-	}
+	take := func(s *Space) error { return require.Err(takeWindow(t.Context(), s, s.Limits().WindowOf(noon), 1)) }
 	for name, c := range map[string]struct {
 		do    func(s *Space) error
 		fails func(call) bool
@@ -95,7 +92,7 @@ func TestLossWithoutClock(t *testing.T) {
 	w := newTrial(t, false)
 	w.data.clock = atNoon
 	old := w.data.snapshot()
-	w.take(w.a, 0, 1)
+	w.take(w.a, 0)
 	w.data.restore(old)
 	w.now = noon.Add(time.Hour)
 	for range 2 {
@@ -113,7 +110,7 @@ func TestLateFloor(t *testing.T) {
 	for name, marked := range map[string]bool{"at once": false, "marked by another process": true} {
 		t.Run(name, func(t *testing.T) {
 			w := newTrial(t, false)
-			w.take(w.a, 0, 1)
+			w.take(w.a, 0)
 			backup := w.data.snapshot()
 			backup.lineage = "restored"
 			w.data.restore(backup)
@@ -152,13 +149,10 @@ func TestLateCreate(t *testing.T) {
 	}
 }
 
-// TestStoppedCreate: a process stops before it ends a new space, even one for IDs that were never used. Whoever
-// opens the space ends it, as one that has lost all, whatever is done first.
+// TestStoppedCreate: a process stops before it ends a new space, even one for IDs that were never used, or can't
+// end it. Whoever opens the space ends it, as one that has lost all, whatever is done first.
 func TestStoppedCreate(t *testing.T) {
-	take := func(s *Space) error {
-		_, err := takeWindow(t.Context(), s, s.Limits().WindowOf(noon), 1)
-		return err
-	}
+	take := func(s *Space) error { return require.Err(takeWindow(t.Context(), s, s.Limits().WindowOf(noon), 1)) }
 	for _, tt := range []struct {
 		neverUsed bool
 		do        func(*Space) error
@@ -174,7 +168,13 @@ func TestStoppedCreate(t *testing.T) {
 		data := newMemory()
 		data.incarnation = "first"
 		config := Config{Name: "s", Limits: Limits{Nodes: 1024, Reserve: 3}, NeverUsed: tt.neverUsed, Clock: atNoon}
-		require.Refuses(t, ErrOutcomeUnknown, "create")(Create(t.Context(), failing(data, second(isSwap)), config))
+		engine, stopped := failing(data, second(isSwap)), ErrOutcomeUnknown
+		if tt.why == "by hand" { // this one stops for a wrong clock
+			wrong := func() { data.clock = func() time.Time { return noon.Add(time.Hour) } }
+			engine, stopped = before(data, second(isRead), wrong), ErrClock
+		}
+		require.Refuses(t, stopped, "create")(Create(t.Context(), engine, config))
+		data.clock = nil
 		s := open(t, conn{memory: data}, atNoon)
 		s.sleep = noSleep
 		require.ErrorIs(t, tt.do(s), tt.err, "%s", tt.why)

@@ -2,38 +2,24 @@ package lease
 
 import "bytes"
 
-// known is the newest state of the space that this handle is sure is durable: what its latest swap
-// showed. If a later answer shows an older state, data was lost: see detect.go.
+// known is what this handle is sure is durable in the space: what its latest swap showed. The same of
+// records is in Space.knownValues. If a later answer shows something older, data was lost: see detect.go.
 type known struct {
-	meta     *meta             // of the newest term; before the first swap it may be from a read: see Open
-	position uint64            // of the data
-	loss     string            // the loss that this handle saw and nobody has noted yet, or ""
-	values   map[string][]byte // by record: the leases and counters, mostKnown in all
+	meta     *meta  // of the newest term; before the first swap it may be from a read: see Open
+	position uint64 // of the data
+	loss     string // the loss that this handle saw and nobody has noted yet, or ""
 }
 
-// mostKnown bounds known.values, as those who call a service may make up names of counters.
+// mostKnown bounds Space.knownValues, as those who call a service may make up names of counters.
 const mostKnown = 4096
 
-// A knownState is what a handle knew when a call began: of the space, and of one record.
-type knownState struct {
-	meta     *meta
-	position uint64
-	loss     string
-	value    []byte // of the record
-	leases   []byte
-}
-
-// knownOf returns what the handle knows by now.
-func (s *Space) knownOf(r record) knownState {
+// addKnown adds to a snapshot what the handle knows by now.
+func (s *Space) addKnown(seen *snapshot) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return knownState{
-		meta:     s.known.meta,
-		position: s.known.position,
-		loss:     s.known.loss,
-		value:    s.known.values[r.name],
-		leases:   s.known.values[leasesRecord.name],
-	}
+	seen.known = s.known
+	seen.knownValue = s.knownValues[seen.record.name]
+	seen.knownLeases = s.knownValues[leasesRecord.name]
 }
 
 // knownMeta returns the newest meta that this handle knows.
@@ -83,29 +69,30 @@ func (s *Space) learn(after *snapshot) {
 		if s.known.meta != nil && s.known.meta.Losses >= after.meta.Losses {
 			return // the swap was decided before a loss that this handle has noted since
 		}
-		s.known = known{meta: after.meta, values: map[string][]byte{}}
+		s.known = known{meta: after.meta}
+		s.knownValues = map[string][]byte{}
 	}
 
 	s.known.position = max(s.known.position, after.Position)
 
 	name := after.record.name
-	latest := s.known.values[name]
-	learnedMeanwhile := !bytes.Equal(latest, after.known.value)
+	latest := s.knownValues[name]
+	learnedMeanwhile := !bytes.Equal(latest, after.knownValue)
 	if learnedMeanwhile && after.wentBackFrom(latest, after.value) {
 		return
 	}
-	s.known.values[name] = after.value
-	if len(s.known.values) > mostKnown {
-		s.known.forgetCounter(name)
+	s.knownValues[name] = after.value
+	if len(s.knownValues) > mostKnown {
+		s.forgetCounter(name)
 	}
 }
 
 // forgetCounter forgets the value of some counter other than keep. If that counter goes back, only
-// lineage and position show it.
-func (k *known) forgetCounter(keep string) {
-	for name := range k.values {
+// lineage and position show it. It is called with mu held.
+func (s *Space) forgetCounter(keep string) {
+	for name := range s.knownValues {
 		if name != keep && name != leasesRecord.name {
-			delete(k.values, name)
+			delete(s.knownValues, name)
 			return
 		}
 	}

@@ -22,7 +22,7 @@ import (
 //     goroutine of Keep.
 //   - run makes the further steps, in a goroutine of its own, until close.
 //   - step takes the windows that are wanted now, by takeWanted, and says how long to wait for the
-//     next step: takes.go.
+//     next step: wanted.go.
 //
 // The plan says which windows are wanted, and when. Three words are kept apart:
 //

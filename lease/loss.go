@@ -54,19 +54,18 @@ func (s *Space) noteLoss(ctx context.Context, seen *snapshot, why string) error 
 //   - Not noted, without an error: another process was faster than the mark, or the mark was lost. The
 //     caller looks at the space again.
 //   - An error: the loss is still to be noted. The space may be marked, and then every process notes it.
-func (s *Space) tryToNote(ctx context.Context, seen *snapshot, why string) (bool, error) {
+func (s *Space) tryToNote(ctx context.Context, seen *snapshot, why string) (noted bool, err error) {
 	marked, err := s.mark(ctx, seen, why)
 	if err != nil {
 		return false, err
 	}
-	before := seen.restoredMeta()
-	noted := false
+	losses := seen.restoredMeta().Losses
 	err = s.untilDone(ctx, func(latest *snapshot) (done bool, err error) {
 		if latest.isMarked() { // by this process or by another one
 			noted, err = s.setFloor(ctx, latest, why)
 			return noted, err
 		}
-		floorIsSet := latest.meta != nil && latest.meta.Losses > before.Losses // by another process
+		floorIsSet := latest.meta != nil && latest.meta.Losses > losses // by another process
 		noted = marked && floorIsSet
 		return true, nil
 	})

@@ -2,7 +2,6 @@ package lease
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -13,86 +12,6 @@ import (
 	"github.com/randflake/randflake/internal/test/require"
 )
 
-// A trial is a space that loses data, and two handles on it. Tests tell stories with them: what a and b take,
-// what happens to the data, and at which moment of a's calls.
-type trial struct {
-	*testing.T
-	data         *memory
-	now          time.Time     // by the clock of a
-	behind       time.Duration // how far the clock of b is behind that
-	blind        bool          // the engine has no positions
-	beforeCall   func(call)    // of a, or nil
-	beforeAnswer func(call)    // to a, or nil
-	away         bool          // a has no connection
-	a, b         *Space
-	present      int64 // the window of noon
-}
-
-func newTrial(t *testing.T, blind bool) *trial {
-	tr := &trial{T: t, data: newMemory(), now: noon, blind: blind}
-	create(t, conn{memory: tr.data}, Limits{Nodes: 1024}, atNoon)
-	tr.a = open(t, conn{tr.data, tr.callOfA}, at(&tr.now))
-	callOfB := func(_ context.Context, c call) (Answer, error) { return tr.answer(c), nil }
-	tr.b = open(t, conn{tr.data, callOfB}, func() time.Time { return tr.now.Add(-tr.behind) })
-	tr.present = tr.a.Limits().WindowOf(noon)
-	return tr
-}
-
-func (tr *trial) callOfA(_ context.Context, c call) (Answer, error) {
-	if tr.away {
-		return Answer{}, errAway
-	}
-	if tr.beforeCall != nil {
-		tr.beforeCall(c)
-	}
-	answer := tr.answer(c)
-	if tr.beforeAnswer != nil {
-		tr.beforeAnswer(c)
-	}
-	return answer, nil
-}
-
-func (tr *trial) answer(c call) Answer {
-	answer := tr.data.do(c)
-	if tr.blind {
-		answer.Position = 0
-	}
-	return answer
-}
-
-// must ends the test where a step of the story fails.
-func (tr *trial) must(err error) {
-	tr.Helper()
-	require.NoError(tr, err)
-}
-
-// take takes n nodes of a window, which is so many windows after the present one.
-func (tr *trial) take(s *Space, after int64, n uint32) {
-	tr.Helper()
-	require.Done(tr)(takeWindow(tr.Context(), s, tr.present+after, n))
-}
-
-// tryTake has a take a node of the present window.
-func (tr *trial) tryTake() error {
-	_, err := takeWindow(tr.Context(), tr.a, tr.present, 1)
-	return err
-}
-
-// count takes n numbers of a counter, which it makes if there is none.
-func (tr *trial) count(s *Space, period string, n int64) {
-	tr.Helper()
-	if err := s.CreateCounter(tr.Context(), Counter{Name: "c", Periods: day(period).Of}); !errors.Is(err, ErrExists) {
-		tr.must(err)
-	}
-	require.Done(tr)(s.TakeNumbers(tr.Context(), "c", day(period), n))
-}
-
-// report reports a loss.
-func (tr *trial) report(s *Space) {
-	tr.Helper()
-	tr.must(s.ReportLoss(tr.Context(), "by hand"))
-}
-
 // TestLossFound: whatever alone shows a loss to a, the next take of a is refused and the floor is set.
 func TestLossFound(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -102,23 +21,23 @@ func TestLossFound(t *testing.T) {
 		losses int   // that are noted: 1 if it is 0
 	}{
 		"by the position alone": {story: func(tr *trial) {
-			tr.take(tr.a, 0, 1)
+			tr.take(tr.a, 0)
 			old := tr.data.snapshot()
 			tr.count(tr.a, "", 1)
 			tr.data.restore(old)
 		}},
 		"the leases are gone": {blind: true, story: func(tr *trial) {
-			tr.take(tr.a, 0, 1)
+			tr.take(tr.a, 0)
 			delete(tr.data.data, "s/leases")
 		}},
 		"all is gone": {story: func(tr *trial) {
-			tr.take(tr.a, 0, 1)
+			tr.take(tr.a, 0)
 			tr.data.restore(newMemory().state)
 		}},
 		"it was reported": {story: func(tr *trial) { tr.report(tr.a) }},
 		"it was reported, when the clock of a had been fast": {story: func(tr *trial) {
 			tr.now = noon.Add(10000 * time.Hour)
-			tr.take(tr.a, 600000, 1)
+			tr.take(tr.a, 600000)
 			tr.now = noon
 			tr.report(tr.b)
 		}},
@@ -126,7 +45,7 @@ func TestLossFound(t *testing.T) {
 			tr.beforeCall = once(isSwap, func() { tr.data.incarnation = "second" })
 		}},
 		"another incarnation, which nobody has seen before it is trusted": {blind: true, story: func(tr *trial) {
-			tr.take(tr.a, 0, 1)
+			tr.take(tr.a, 0)
 			tr.data.incarnation = "second"
 			tr.must(tr.b.SetTrust(tr.Context(), true))
 		}},
@@ -148,7 +67,7 @@ func TestLossFound(t *testing.T) {
 		}},
 		// backup | a makes a counter | a reads | the backup is back | a swaps
 		"the swap reaches older data, and brings them to the same position": {want: ErrOutcomeUnknown, story: func(tr *trial) {
-			tr.take(tr.a, 0, 1)
+			tr.take(tr.a, 0)
 			old := tr.data.snapshot()
 			tr.must(tr.a.CreateCounter(tr.Context(), Counter{Name: "c"}))
 			tr.beforeCall = once(isSwap, func() { tr.data.restore(old) })
@@ -163,7 +82,7 @@ func TestLossFound(t *testing.T) {
 				old = tr.data.snapshot()
 				tr.report(tr.a)
 			})
-			tr.take(tr.a, 0, 1)
+			tr.take(tr.a, 0)
 			tr.data.restore(old)
 		}},
 		// a sets a floor | backup | a notes another loss | a has the answer | the backup is back
@@ -235,8 +154,8 @@ func (tr *trial) endAtFloor(losses int) {
 	require.That(tr, info.FloorsSet == losses && info.Floor.Equal(floor) && info.Why != "",
 		"%+v, want %d losses and the floor %v", info, losses, floor)
 	tr.now = floor
-	tr.take(tr.a, 7, 1)
-	tr.take(tr.b, 7, 1)
+	tr.take(tr.a, 7)
+	tr.take(tr.b, 7)
 }
 
 // TestAnswerDuringSwap: an answer arrives while a later take of the same handle is under way, and does not
@@ -258,7 +177,7 @@ func TestAnswerDuringSwap(t *testing.T) {
 		close(arrives)
 		tr.must(<-done)
 	})
-	tr.take(tr.a, 0, 1)
+	tr.take(tr.a, 0)
 	tr.data.restore(old)
 	require.Refuses(t, ErrLoss, "take")(takeWindow(t.Context(), tr.a, tr.present, 1))
 	tr.endAtFloor(1)
@@ -271,29 +190,29 @@ func TestNoLoss(t *testing.T) {
 		story func(tr *trial)
 	}{
 		"others take in between": {story: func(tr *trial) {
-			tr.take(tr.a, 0, 1)
-			tr.take(tr.b, 0, 1)
-			tr.take(tr.b, 1, 1)
+			tr.take(tr.a, 0)
+			tr.take(tr.b, 0)
+			tr.take(tr.b, 1)
 		}},
 		"another one takes before the swap": {story: func(tr *trial) {
-			tr.take(tr.a, 0, 1)
-			tr.beforeCall = once(isSwap, func() { tr.take(tr.b, 0, 1) })
+			tr.take(tr.a, 0)
+			tr.beforeCall = once(isSwap, func() { tr.take(tr.b, 0) })
 		}},
 		"a later answer comes first": {story: func(tr *trial) {
-			tr.beforeAnswer = once(isSwap, func() { tr.take(tr.a, 0, 1) })
-			tr.take(tr.a, 0, 1)
+			tr.beforeAnswer = once(isSwap, func() { tr.take(tr.a, 0) })
+			tr.take(tr.a, 0)
 		}},
-		"a position that stays": {story: func(tr *trial) { tr.take(tr.a, 0, 1) }},
+		"a position that stays": {story: func(tr *trial) { tr.take(tr.a, 0) }},
 		"another incarnation that is trusted": {story: func(tr *trial) {
 			tr.trust()
-			tr.take(tr.a, 0, 1)
-			tr.take(tr.b, 0, 1)
+			tr.take(tr.a, 0)
+			tr.take(tr.b, 0)
 			tr.data.incarnation = "third"
-			tr.take(tr.b, 0, 1)
+			tr.take(tr.b, 0)
 			tr.beforeCall = once(isSwap, func() { tr.data.incarnation = "fourth" })
-			tr.take(tr.a, 0, 1)
+			tr.take(tr.a, 0)
 		}},
-		"no positions": {blind: true, story: func(tr *trial) { tr.take(tr.a, 0, 1) }},
+		"no positions": {blind: true, story: func(tr *trial) { tr.take(tr.a, 0) }},
 		"another one made a counter, and began its next period": {blind: true, story: func(tr *trial) {
 			tr.count(tr.a, "2027-01-14", 5)
 			tr.count(tr.b, "2027-01-15", 1)
@@ -304,7 +223,7 @@ func TestNoLoss(t *testing.T) {
 			tr := newTrial(t, c.blind)
 			c.story(tr)
 			before := infoOf(t, tr.b)
-			tr.take(tr.a, 5, 1)
+			tr.take(tr.a, 5)
 			require.Equal(t, infoOf(t, tr.a).FloorsSet, before.FloorsSet, "losses")
 		})
 	}
@@ -336,8 +255,6 @@ func TestCounterLoss(t *testing.T) {
 			require.Gives(t, (Run{8, 1, 1}), "TakeNumbers")(tr.a.TakeNumbers(t.Context(), "c", day(c.lost), 1))
 			want := Counter{Name: "c", Next: 9, Step: 1, Last: math.MaxInt64, Periods: day(c.lost).Of, Period: c.lost}
 			found, err = tr.a.Counter(t.Context(), "c")
-			found.Begin = 0
-			found.Term = ""
 			require.That(t, found == want && err == nil, "%+v, %v, want %+v", found, err, want)
 			if c.next == "" {
 				return
@@ -390,7 +307,7 @@ func TestLossRememberedByNewHandle(t *testing.T) {
 		tr.away = false
 		tr.data.lineage = first
 	})
-	tr.take(tr.a, 0, 1)
+	tr.take(tr.a, 0)
 	tr.endAtFloor(1)
 }
 
@@ -428,7 +345,7 @@ func TestReportLoss(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			tr := newTrial(t, false)
-			tr.take(tr.a, 5, 1)
+			tr.take(tr.a, 5)
 			tr.beforeCall = once(c.moment, func() { c.happens(tr) })
 			tr.report(tr.a)
 			tr.endAtFloor(c.losses)

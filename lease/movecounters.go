@@ -4,10 +4,14 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"strings"
 )
 
-// announceCounters puts the counters of the old space beside the announcement, as counters that wait. So if one
-// can't be read, or the store has no room for them, that shows before the old space is retired.
+// The counters of the old space are put beside the announcement before that space is retired, and again after
+// it: so if one can't be read, or the store has no room for them, that shows before.
+
+// announceCounters puts the counters as they are, so they wait: their term is one of the old space. What an
+// earlier call has put stays until copyCounter replaces it.
 func (mv *move) announceCounters(ctx context.Context, uid string) error {
 	seen, err := mv.to.read(ctx, leasesRecord)
 	if err != nil {
@@ -25,9 +29,7 @@ func (mv *move) announceCounters(ctx context.Context, uid string) error {
 		if _, err := decodeCounter(name, value, ""); err != nil {
 			return err
 		}
-		// The value has a term of the old space, so the counter waits. If an earlier call has put one, that
-		// stays until copyCounter replaces it.
-		absent := seen.guess(counterRecord(name), nil)
+		absent := &snapshot{record: counterRecord(name), rawMeta: seen.rawMeta}
 		_, err := mv.to.swap(ctx, absent, Entry{absent.record.name, value})
 		return err
 	})
@@ -36,8 +38,8 @@ func (mv *move) announceCounters(ctx context.Context, uid string) error {
 // copyCounters puts the counters of the retired space into the announced one, as long as the
 // announcement is that of seen.
 func (mv *move) copyCounters(ctx context.Context, seen *snapshot) error {
-	return mv.from.eachCounter(ctx, func(name string, expectedValue []byte) error {
-		if err := mv.copyCounter(ctx, name, expectedValue, seen); err != nil {
+	return mv.from.eachCounter(ctx, func(name string, _ []byte) error {
+		if err := mv.copyCounter(ctx, name, seen); err != nil {
 			return fmt.Errorf("counter %s: %w", name, err)
 		}
 		return nil
@@ -47,9 +49,8 @@ func (mv *move) copyCounters(ctx context.Context, seen *snapshot) error {
 // copyCounter puts a counter of the retired space into the announced one, in place of what an earlier
 // attempt has put: since then the old space may have lost its retirement, and given numbers. If another
 // process has just made the new space, copyCounter changes nothing, and makeNew finds that out.
-func (mv *move) copyCounter(ctx context.Context, name string, expectedValue []byte, seen *snapshot) error {
-	// The first attempt guesses that the counter was not changed since announceCounters.
-	attempts := mv.to.attemptsFrom(seen.guess(counterRecord(name), expectedValue))
+func (mv *move) copyCounter(ctx context.Context, name string, seen *snapshot) error {
+	attempts := mv.to.attempts(counterRecord(name))
 	for {
 		found, err := attempts.next(ctx)
 		if err != nil {
@@ -75,7 +76,7 @@ func (mv *move) copyCounter(ctx context.Context, name string, expectedValue []by
 		if after.Swapped {
 			return nil
 		}
-		attempts.overtaken(after)
+		attempts.noteOvertaken(after)
 	}
 }
 
@@ -102,4 +103,13 @@ func (mv *move) retiredCounter(ctx context.Context, name, uid string) ([]byte, e
 		c.Term = ""
 	}
 	return c.encode(seen.value)
+}
+
+// eachCounter calls do with the name and the value of each counter, in the order of their names, until do
+// fails.
+func (s *Space) eachCounter(ctx context.Context, do func(name string, value []byte) error) error {
+	prefix := s.entryName(counterPrefix)
+	return s.eachEntry(ctx, prefix, func(e Entry) error {
+		return do(strings.TrimPrefix(e.Name, prefix), e.Value)
+	})
 }

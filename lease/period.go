@@ -27,8 +27,8 @@ func (p Period) check() error {
 }
 
 // enter puts a counter into a period, or returns why the counter can't be in it.
-func (s *Space) enter(seen *snapshot, c *Counter, period Period) error {
-	want := *c
+func (s *Space) enter(seen *snapshot, c *storedCounter, period Period) error {
+	want := c.Counter
 	want.Periods = period.Of
 	if err := c.Match(want); err != nil {
 		return err
@@ -53,7 +53,7 @@ func (s *Space) enter(seen *snapshot, c *Counter, period Period) error {
 
 // checkBegin returns why a counter can't go on to another period, or nil. The period must be a later one,
 // and must have begun.
-func (s *Space) checkBegin(seen *snapshot, c *Counter, period Period) error {
+func (s *Space) checkBegin(seen *snapshot, c *storedCounter, period Period) error {
 	if period.Begin.Unix() <= c.begin() {
 		return fmt.Errorf("%w: counter %s of %s is in %s already, and this machine's clock in %s",
 			ErrClock, c.Name, s, c.Period, period.Key)
@@ -69,7 +69,7 @@ func (s *Space) checkBegin(seen *snapshot, c *Counter, period Period) error {
 }
 
 // begin returns when the counter's period begins, in Unix seconds, or before all if it has none yet.
-func (c *Counter) begin() int64 {
+func (c *storedCounter) begin() int64 {
 	if c.Period == "" {
 		return math.MinInt64
 	}

@@ -25,7 +25,10 @@ type snapshot struct {
 	asked       time.Time // by the process's clock, before the call
 	answered    time.Time // by the same clock, after the call
 
-	known knownState // before the call
+	// What the handle knew before the call.
+	known       known
+	knownValue  []byte // of the record
+	knownLeases []byte
 }
 
 // A record is an entry of a space beside meta. wentBack reports whether a value of it is of an
@@ -50,29 +53,10 @@ func (s *Space) read(ctx context.Context, r record) (*snapshot, error) {
 	})
 }
 
-// eachEntry calls do for each entry of the engine whose name begins with prefix, by name, until do fails.
-func (s *Space) eachEntry(ctx context.Context, prefix string, do func(Entry) error) error {
-	after := ""
-	for {
-		entries, err := s.engine.List(ctx, prefix, after, 1000)
-		if err != nil {
-			return s.storeError("list", err)
-		}
-		if len(entries) == 0 {
-			return nil
-		}
-		for _, e := range entries {
-			if err := do(e); err != nil {
-				return err
-			}
-			after = e.Name
-		}
-	}
-}
-
 // observe returns a snapshot of what a call of the engine answers. There is none if the call failed.
 func (s *Space) observe(r record, call func(seen *snapshot) error) (*snapshot, error) {
-	seen := &snapshot{record: r, asked: s.now(), known: s.knownOf(r)}
+	seen := &snapshot{record: r, asked: s.now()}
+	s.addKnown(seen)
 	if err := call(seen); err != nil {
 		return nil, err
 	}

@@ -27,6 +27,30 @@ type Source interface {
 	String() string
 }
 
+// takeFromSource takes leases in one call, and bounds how long that lasts. It checks that the answer is as
+// Source says, as services in front of a space are written by others too.
+func (l *loop) takeFromSource(ctx context.Context, first, last int64) ([]randflake.Lease, error) {
+	limit := longestTake
+	if l.isUrgent() {
+		limit = urgentTake
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	nodes := l.settings.nodes
+	leases, err := l.source.Take(ctx, first, last, nodes)
+	if broken := checkLeases(l.source, leases, first, last, nodes); broken != nil {
+		leases, err = nil, broken
+	}
+	windows := last - first + 1
+	if err == nil && int64(len(leases)) < windows {
+		err = fmt.Errorf("lease: %s granted %d of %d windows, and did not say why", l.source, len(leases), windows)
+	}
+	if err != nil {
+		l.change(func(s *Status) { s.Failed++ })
+	}
+	return leases, err
+}
+
 // checkLeases returns which of rules 1 to 3 of Source.Take the leases of an answer break, or nil.
 func checkLeases(s Source, leases []randflake.Lease, first, last int64, nodes uint32) error {
 	limits := s.Limits()

@@ -23,8 +23,10 @@ type Space struct {
 	sleep     func(context.Context, time.Duration) error
 	mostSteps int // that the taken nodes may have: taken.MaxSteps
 
-	mu    sync.Mutex
-	known known // with mu held
+	// With mu held.
+	mu          sync.Mutex
+	known       known
+	knownValues map[string][]byte // by record: the leases and counters, mostKnown in all
 }
 
 // openTimeout bounds Open, Create and the first look of Move, as some engines wait for their server for ever.
@@ -72,7 +74,9 @@ func (s *Space) readExisting(ctx context.Context) (*snapshot, error) {
 }
 
 // Create makes a space and returns a handle on it. It returns ErrExists if there is one, or if a move
-// that has not ended is to make one, perhaps for the same IDs. It takes ten seconds at most.
+// that has not ended is to make one, perhaps for the same IDs. After an error other than ErrExists and
+// ErrInvalid the space may be there: Open returns it, and its leases may begin as late as without
+// NeverUsed. Create takes ten seconds at most.
 func Create(ctx context.Context, engine Engine, config Config) (*Space, error) {
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
@@ -153,12 +157,12 @@ func (s *Space) beginAtOnce(ctx context.Context, marked *snapshot) (done bool, e
 
 func newSpace(engine Engine, config Config) (*Space, error) {
 	s := &Space{
-		engine:    engine,
-		name:      cmp.Or(config.Name, "default"),
-		now:       config.Clock,
-		sleep:     backoff.Sleep,
-		mostSteps: taken.MaxSteps,
-		known:     known{values: map[string][]byte{}},
+		engine:      engine,
+		name:        cmp.Or(config.Name, "default"),
+		now:         config.Clock,
+		sleep:       backoff.Sleep,
+		mostSteps:   taken.MaxSteps,
+		knownValues: map[string][]byte{},
 	}
 	if s.now == nil {
 		s.now = time.Now

@@ -471,8 +471,7 @@ func TestInfo(t *testing.T) {
 // eight seconds, until its context ends or the others leave.
 func TestContended(t *testing.T) {
 	take := func(ctx context.Context, s *Space) error {
-		_, err := takeWindow(ctx, s, s.Limits().WindowOf(time.Now()), 1)
-		return err
+		return require.Err(takeWindow(ctx, s, s.Limits().WindowOf(time.Now()), 1))
 	}
 	report := func(ctx context.Context, s *Space) error { return s.ReportLoss(ctx, "by hand") }
 	retire := func(ctx context.Context, s *Space) error { return s.Retire(ctx) }

@@ -49,11 +49,6 @@ func withPut(entries, put []Entry) []Entry {
 	return after
 }
 
-// guess returns what swap needs of a snapshot of another record, whose value is guessed and not read.
-func (seen *snapshot) guess(r record, value []byte) *snapshot {
-	return &snapshot{record: r, rawMeta: seen.rawMeta, value: value}
-}
-
 // swapMeta puts meta, and leases unless they are nil, if meta and the record are still as in seen.
 func (s *Space) swapMeta(ctx context.Context, seen *snapshot, m *meta, leases []byte) (*snapshot, error) {
 	value, err := m.encode()

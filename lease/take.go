@@ -86,7 +86,8 @@ func (t *take) grant(first, last int64) (granted []randflake.Lease, missing erro
 			Start:     m.start(window),
 			End:       m.start(window + 1),
 		})
-		t.taken.Put(window, node+t.want, t.space.mostSteps, m.Floor)
+		t.taken.Put(window, node+t.want)
+		t.taken.MergeTo(t.space.mostSteps, m.Floor)
 	}
 	return granted, missing
 }

@@ -5,11 +5,10 @@ import (
 	"fmt"
 )
 
-// update changes one record of a space by compare-and-swap, and tries again when another process was faster.
-// decide returns the new value of the record in the snapshot that it is shown. It runs again before each swap.
+// update changes one record of a space by compare-and-swap. decide returns the new value of the record, by what
+// a snapshot shows. Where another process was faster, decide is asked again, by a newer snapshot.
 //
-// No other code writes the records of takes and counters, except for Create, a loss (loss.go) and a
-// move (move.go).
+// Leases and counters change only here, and where a space is made, has lost data (loss.go) or moves (move.go).
 func (s *Space) update(ctx context.Context, r record, decide func(*snapshot) ([]byte, error)) error {
 	attempts := s.attempts(r)
 	for {
@@ -43,7 +42,7 @@ func (s *Space) update(ctx context.Context, r record, decide func(*snapshot) ([]
 		if after.Swapped {
 			return s.finishUpdate(ctx, after)
 		}
-		attempts.overtaken(after)
+		attempts.noteOvertaken(after)
 	}
 }
 
@@ -51,15 +50,15 @@ func (s *Space) update(ctx context.Context, r record, decide func(*snapshot) ([]
 // an older copy of the data, or in doubt.
 func (s *Space) finishUpdate(ctx context.Context, after *snapshot) error {
 	loss := after.loss()
-	if loss == "" {
-		if err := after.doubtError(after.meta.Trust); err != nil {
-			return fmt.Errorf("%w: %s: %w", ErrOutcomeUnknown, s, err)
+	if loss != "" {
+		if err := s.noteLoss(ctx, after, loss); err != nil {
+			return fmt.Errorf("%w: %w", ErrOutcomeUnknown, err)
 		}
-		s.learn(after)
-		return nil
+		return fmt.Errorf("%w: data was lost meanwhile: %s", ErrOutcomeUnknown, loss)
 	}
-	if err := s.noteLoss(ctx, after, loss); err != nil {
-		return fmt.Errorf("%w: %w", ErrOutcomeUnknown, err)
+	if err := after.doubtError(after.meta.Trust); err != nil {
+		return fmt.Errorf("%w: %s: %w", ErrOutcomeUnknown, s, err)
 	}
-	return fmt.Errorf("%w: data was lost meanwhile: %s", ErrOutcomeUnknown, loss)
+	s.learn(after)
+	return nil
 }

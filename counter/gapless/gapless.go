@@ -47,23 +47,23 @@ type transaction interface {
 
 	// takeOrCreate takes one number, as take does. If there is no such counter, takeOrCreate
 	// creates it and takes its first number.
-	takeOrCreate(ctx context.Context, name string, first, last int64) (taken, end sql.NullInt64, err error)
+	takeOrCreate(ctx context.Context, name string, start, last int64) (taken, end sql.NullInt64, err error)
 
 	// list returns the first limit counters whose names begin with prefix and come after the name
 	// after.
 	list(ctx context.Context, prefix, after string, limit int) ([]row, error)
 }
 
-// Create creates a counter of the numbers from first to last, with 0 <= first <= last. Use
+// Create creates a counter of the numbers from start to last, with 0 <= start <= last. Use
 // math.MaxInt64 for a counter without an end. The counter exists once the transaction commits. If
 // it exists already, Create changes nothing and the error wraps fs.ErrExist. If another transaction
 // is creating the same counter, Create waits for that transaction. For a counter that begins when
 // its first number is needed, as in a new year, see [Tx.NextOrCreate].
-func (tx Tx) Create(ctx context.Context, name string, first, last int64) error {
-	if err := checkRange(name, first, last); err != nil {
+func (tx Tx) Create(ctx context.Context, name string, start, last int64) error {
+	if err := checkRange(name, start, last); err != nil {
 		return err
 	}
-	made, err := tx.in.create(ctx, name, first-1, last)
+	made, err := tx.in.create(ctx, name, start-1, last)
 	if err == nil && !made {
 		err = fmt.Errorf("%w: a counter is never replaced", fs.ErrExist)
 	}
@@ -77,17 +77,17 @@ func (tx Tx) Create(ctx context.Context, name string, first, last int64) error {
 func (tx Tx) Next(ctx context.Context, name string) (int64, error) { return tx.NextN(ctx, name, 1) }
 
 // NextOrCreate is Next, but if there is no such counter, NextOrCreate creates it as Create does and
-// takes first. An existing counter stays as it is, so it may have another end than last.
+// takes start. An existing counter stays as it is, so it may have another end than last.
 //
 // If many transactions create the counter at the same moment, they wait for each other, without a
 // deadlock. Each gets a number, even if those before it roll back. PostgreSQL needs one round trip.
 // MySQL and MariaDB need two, and four to create the counter; there transactions that create
 // counters run one after the other.
-func (tx Tx) NextOrCreate(ctx context.Context, name string, first, last int64) (int64, error) {
-	if err := checkRange(name, first, last); err != nil {
+func (tx Tx) NextOrCreate(ctx context.Context, name string, start, last int64) (int64, error) {
+	if err := checkRange(name, start, last); err != nil {
 		return 0, err
 	}
-	taken, end, err := tx.in.takeOrCreate(ctx, name, first, last)
+	taken, end, err := tx.in.takeOrCreate(ctx, name, start, last)
 	switch {
 	case err != nil:
 		return 0, fmt.Errorf("gapless: take 1 from %q: %w", name, err)
@@ -201,13 +201,13 @@ var validName = regexp.MustCompile(`^[a-z0-9]([a-z0-9/_.-]{0,48}[a-z0-9])?$`)
 
 var validPrefix = regexp.MustCompile(`^[a-z0-9/_.-]{0,50}$`)
 
-func checkRange(name string, first, last int64) error {
+func checkRange(name string, start, last int64) error {
 	if err := checkName(name); err != nil {
 		return err
 	}
-	if first < 0 || last < first {
-		return fmt.Errorf("%w: create %q: %d to %d: want 0 <= first <= last",
-			ErrInvalid, name, first, last)
+	if start < 0 || last < start {
+		return fmt.Errorf("%w: create %q: %d to %d: want 0 <= start <= last",
+			ErrInvalid, name, start, last)
 	}
 	return nil
 }

@@ -61,11 +61,11 @@ func (m mysql) create(ctx context.Context, name string, taken, last int64) (made
 // takeOrCreate looks for the counter without a lock: a lock on a missing row would keep others from
 // inserting it.
 func (m mysql) takeOrCreate(
-	ctx context.Context, name string, first, last int64,
+	ctx context.Context, name string, start, last int64,
 ) (taken, end sql.NullInt64, err error) {
 	_, exists, err := find(ctx, m, name)
 	if err == nil && !exists {
-		_, err = m.create(ctx, name, first-1, last)
+		_, err = m.create(ctx, name, start-1, last)
 	}
 	if err != nil {
 		return taken, end, err

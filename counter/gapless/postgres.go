@@ -54,7 +54,7 @@ func (query queryRow[R]) take(ctx context.Context, name string, n int64) (taken,
 }
 
 func (query queryRow[R]) takeOrCreate(
-	ctx context.Context, name string, first, last int64,
+	ctx context.Context, name string, start, last int64,
 ) (taken, end sql.NullInt64, err error) {
 	err = query(ctx, `WITH new AS (
 			INSERT INTO randflake_gapless AS old (name, taken, last)
@@ -62,7 +62,7 @@ func (query queryRow[R]) takeOrCreate(
 			ON CONFLICT (name) DO UPDATE SET taken = old.taken + 1
 			WHERE old.taken < old.last RETURNING taken)
 		SELECT (SELECT taken FROM new), (SELECT last FROM randflake_gapless WHERE name = $1::text)`,
-		name, first, last).Scan(&taken, &end)
+		name, start, last).Scan(&taken, &end)
 	return taken, end, err
 }
 

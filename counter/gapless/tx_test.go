@@ -34,8 +34,8 @@ func (a *answering) take(_ context.Context, name string, n int64) (taken, last s
 	return a.taken, a.last, a.err
 }
 
-func (a *answering) takeOrCreate(_ context.Context, name string, first, last int64) (taken, end sql.NullInt64, err error) {
-	a.asked = fmt.Sprintf("take or create %s from %d to %d", name, first, last)
+func (a *answering) takeOrCreate(_ context.Context, name string, start, last int64) (taken, end sql.NullInt64, err error) {
+	a.asked = fmt.Sprintf("take or create %s from %d to %d", name, start, last)
 	return a.taken, a.last, a.err
 }
 
@@ -57,25 +57,11 @@ func TestErrors(t *testing.T) {
 	failed := errors.New("the connection broke")
 	tx := Tx{&answering{err: failed}}
 	for call, do := range map[string]func() error{
-		"Create": func() error {
-			return tx.Create(t.Context(), "books", 1, 9)
-		},
-		"Next": func() error {
-			_, err := tx.Next(t.Context(), "books")
-			return err
-		},
-		"NextN": func() error {
-			_, err := tx.NextN(t.Context(), "books", 3)
-			return err
-		},
-		"NextOrCreate": func() error {
-			_, err := tx.NextOrCreate(t.Context(), "books", 1, 9)
-			return err
-		},
-		"Peek": func() error {
-			_, err := tx.Peek(t.Context(), "books")
-			return err
-		},
+		"Create":       func() error { return tx.Create(t.Context(), "books", 1, 9) },
+		"Next":         func() error { return require.Err(tx.Next(t.Context(), "books")) },
+		"NextN":        func() error { return require.Err(tx.NextN(t.Context(), "books", 3)) },
+		"NextOrCreate": func() error { return require.Err(tx.NextOrCreate(t.Context(), "books", 1, 9)) },
+		"Peek":         func() error { return require.Err(tx.Peek(t.Context(), "books")) },
 		"List": func() (last error) {
 			for _, err := range tx.List(t.Context(), "books") {
 				last = errors.Join(last, err)

@@ -75,7 +75,7 @@ var bugs = []bug{
 		"",
 	},
 	{"a value that went back ignored", "lease/detect.go", lossesBlind, 1000,
-		"case seen.wentBackFrom(seen.known.value, found):",
+		"case seen.wentBackFrom(seen.knownValue, found):",
 		"case found == nil:",
 	},
 	{"the value that a swap replaced ignored", "lease/detect.go", lossesBlind, 1000,
@@ -176,14 +176,12 @@ var bugs = []bug{
 	{"a swap that changed nothing taken for a success", "lease/update.go", losses, 1000,
 		`if after.Swapped {
 			return`,
-		`if after.Swapped || attempts.beaten > 0 {
+		`if after.Swapped || attempts.overtaken > 0 {
 			return`,
 	},
 	{"a loss after the swap ignored", "lease/update.go", losses, 4000,
-		`loss := after.loss()
-	if loss == "" {`,
-		`loss := after.loss()
-	if true {`,
+		"loss := after.loss()",
+		`loss := ""`,
 	},
 	{"merged windows made anew", "lease/internal/taken/nodes.go", wrongClocks, 1000,
 		"a.Next = max(a.Next, b.Next)",
@@ -250,9 +248,11 @@ var bugs = []bug{
 		`m.Retired = false
 	if false {`,
 	},
-	{"a counter of an earlier attempt to move", "lease/movecounters.go", "^TestMove", 0,
-		"if after.Swapped {",
-		"if true {",
+	{"a counter of an earlier attempt to move", "lease/movecounters.go", "^TestMoveBack$", 0,
+		"value, err := mv.retiredCounter(ctx, name, seen.announced.UID)",
+		`earlier, err := decodeCounter(name, found.value, "")
+		earlier.Term = seen.announced.UID
+		value, _ := earlier.encode(found.value)`,
 	},
 	{"a space made once more by a move that stood still", "lease/announce.go", "^TestMove", 0,
 		"return seen.isMoving() && seen.announced.UID == uid",
@@ -302,20 +302,20 @@ var bugs = []bug{
 	},
 
 	// The keeper, in the explorer and by its own tests.
-	{"a copied machine ignored", "lease/takes.go", copies, 1000,
+	{"a copied machine ignored", "lease/wanted.go", copies, 1000,
 		`if l.noticeCopy() {
 		l.drop()
 	}`,
 		`l.noticeCopy()`,
 	},
-	{"a copy looked for before the take", "lease/takes.go", copies, 2000,
-		`		leases, err := l.take(ctx, first, last)
+	{"a copy looked for before the take", "lease/wanted.go", copies, 2000,
+		`		leases, err := l.takeFromSource(ctx, first, last)
 		if l.noticeCopy() { //`,
 		`		copied := l.noticeCopy()
-		leases, err := l.take(ctx, first, last)
+		leases, err := l.takeFromSource(ctx, first, last)
 		if copied { //`,
 	},
-	{"windows of the original taken for own ones", "lease/takes.go", copies, 1000,
+	{"windows of the original taken for own ones", "lease/wanted.go", copies, 1000,
 		"l.plan.AskAllAgain()",
 		"",
 	},
@@ -323,7 +323,7 @@ var bugs = []bug{
 		"case <-l.wake:",
 		"",
 	},
-	{"a call that hangs for as long as it likes", "lease/takes.go", "^TestKeeperOutlives$", 0,
+	{"a call that hangs for as long as it likes", "lease/source.go", "^TestKeeperOutlives$", 0,
 		"limit = urgentTake",
 		"limit = 1000 * longestTake",
 	},

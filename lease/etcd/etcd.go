@@ -167,7 +167,7 @@ func (e *Engine) commit(ctx context.Context, what string, txn clientv3.Txn) (*cl
 	}
 	resp, err := txn.Commit()
 	if err != nil {
-		return nil, e.failed(ctx, what, err)
+		return nil, e.explain(ctx, what, err)
 	}
 	return resp, nil
 }
@@ -181,7 +181,7 @@ func (e *Engine) List(ctx context.Context, prefix, after string, limit int) ([]l
 	end := clientv3.WithRange(e.prefix + prefix + "~") // which is above all characters of names
 	resp, err := e.kv.Get(ctx, first, end, clientv3.WithLimit(int64(limit)))
 	if err != nil {
-		return nil, e.failed(ctx, "list", err)
+		return nil, e.explain(ctx, "list", err)
 	}
 	var entries []lease.Entry
 	for _, kv := range resp.Kvs {
@@ -207,7 +207,7 @@ func (e *Engine) String() string {
 	return "etcd " + strings.Join(e.client.Endpoints(), ",") + " prefix " + e.prefix
 }
 
-// failed adds to an error what was tried, where, and that the context has ended.
-func (e *Engine) failed(ctx context.Context, what string, err error) error {
+// explain adds to an error what was tried, where, and that the context has ended.
+func (e *Engine) explain(ctx context.Context, what string, err error) error {
 	return fmt.Errorf("etcd: %s: %s: %w", what, e, swap.Explain(err, swap.Ended(ctx)))
 }

@@ -34,9 +34,9 @@ func (s sendOnce) Txn(ctx context.Context, in *pb.TxnRequest, opts ...grpc.CallO
 	var member peer.Peer // the member that the transaction was sent to
 	resp, err := s.KVClient.Txn(once, in, append(slices.Clip(opts), end, grpc.Peer(&member))...)
 	if member.Addr == nil || refused(err) {
-		return resp, swap.Unmade(explained(ctx, err))
+		return resp, swap.Unmade(withReason(ctx, err))
 	}
-	return resp, explained(ctx, err)
+	return resp, withReason(ctx, err)
 }
 
 // refused reports whether an error says that etcd didn't carry out a transaction. The error that
@@ -47,9 +47,9 @@ func refused(err error) bool {
 	return slices.Contains(refusals, status.Code(err))
 }
 
-// explain is an interceptor that explains the errors of all requests but transactions: sendOnce
-// ends their contexts, and explains their errors itself.
-func explain(
+// interceptor adds the reason to the errors of all requests but transactions: sendOnce ends their
+// contexts, and adds it itself.
+func interceptor(
 	ctx context.Context, method string, req, reply any,
 	cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption,
 ) error {
@@ -57,13 +57,13 @@ func explain(
 	if method == "/etcdserverpb.KV/Txn" {
 		return err
 	}
-	return explained(ctx, err)
+	return withReason(ctx, err)
 }
 
-// explained adds to the error of a request, if ctx is over, the reason why the request was not
+// withReason adds to the error of a request, if ctx is over, the reason why the request was not
 // answered before, such as a missing connection: the client itself does not say it. A server may
 // notice that ctx is over before ctx does.
-func explained(ctx context.Context, err error) error {
+func withReason(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() == nil && status.Code(err) != codes.DeadlineExceeded {
 		return err
 	}

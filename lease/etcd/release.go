@@ -17,7 +17,7 @@ import (
 // answered half a second after another one did.
 func (e *Engine) checkUsable(ctx context.Context) error {
 	if e.closed.Load() {
-		return e.failed(ctx, "use", fs.ErrClosed)
+		return e.explain(ctx, "use", fs.ErrClosed)
 	}
 	if ctx.Err() != nil || e.checked.Load() {
 		return ctx.Err()
@@ -39,7 +39,7 @@ func (e *Engine) checkUsable(ctx context.Context) error {
 	wg.Wait()
 	err := errors.Join(verdicts...)
 	if !slices.Contains(verdicts, nil) || errors.Is(err, lease.ErrUnsafe) {
-		return e.failed(ctx, "check the release", err)
+		return e.explain(ctx, "check the release", err)
 	}
 	e.checked.Store(true)
 	return nil

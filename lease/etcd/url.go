@@ -125,7 +125,7 @@ func configure(query url.Values, secure bool) (c clientv3.Config, prefix string,
 		DialKeepAliveTimeout: 5 * time.Second,
 		Logger:               zap.NewNop(),
 		DialOptions: []grpc.DialOption{
-			grpc.WithChainUnaryInterceptor(explain),
+			grpc.WithChainUnaryInterceptor(interceptor),
 			grpc.WithConnectParams(grpc.ConnectParams{Backoff: again, MinConnectTimeout: timeout}),
 		},
 	}

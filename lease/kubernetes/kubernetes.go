@@ -66,15 +66,15 @@ func (e *Engine) Close() error {
 
 // Connect returns an engine for a URL. It reads files, and sends nothing yet.
 func Connect(_ context.Context, url string) (*Engine, error) {
-	namespace, name, kubeconfig, err := parse(url)
+	p, err := parse(url)
 	if err != nil {
 		return nil, storeurl.WrapError("kubernetes", err)
 	}
-	a, err := findAccess(kubeconfig)
+	a, err := findAccess(p.kubeconfig)
 	if err != nil {
 		return nil, fmt.Errorf("kubernetes: %w", err)
 	}
-	return newEngine(a, namespace, name), nil
+	return newEngine(a, p.namespace, p.name), nil
 }
 
 func newEngine(a *access, namespace, name string) *Engine {
@@ -86,7 +86,7 @@ const most = 3 << 18
 
 // Check finds what is wrong with a URL, as Connect does. It reads no file, and connects to nothing.
 func Check(url string) error {
-	_, _, _, err := parse(url)
+	_, err := parse(url)
 	return storeurl.WrapError("kubernetes", err)
 }
 
@@ -94,18 +94,21 @@ func Check(url string) error {
 // quarter of a megabyte.
 var form = regexp.MustCompile(`^([a-z0-9](?:[a-z0-9-]*[a-z0-9])?)/([a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)$`)
 
+// A place is what a URL says.
+type place struct{ namespace, name, kubeconfig string }
+
 // parse splits a URL.
-func parse(raw string) (namespace, name, kubeconfig string, err error) {
+func parse(raw string) (p place, err error) {
 	u, query, err := storeurl.ParseURL(raw)
 	if err != nil {
-		return "", "", "", err
+		return p, err
 	}
 	parts := form.FindStringSubmatch(u.Opaque)
 	if u.Scheme != "kubernetes" || parts == nil || len(parts[1]) > 63 || len(parts[2]) > 253 {
-		return "", "", "", errors.New("want kubernetes:NAMESPACE/NAME, the name of a ConfigMap")
+		return p, errors.New("want kubernetes:NAMESPACE/NAME, the name of a ConfigMap")
 	}
-	kubeconfig = storeurl.TakeParameter(query, "kubeconfig")
-	return parts[1], parts[2], kubeconfig, storeurl.CheckAllTaken(query, "kubeconfig")
+	p = place{namespace: parts[1], name: parts[2], kubeconfig: storeurl.TakeParameter(query, "kubeconfig")}
+	return p, storeurl.CheckAllTaken(query, "kubeconfig")
 }
 
 // A configMap is the backend of an engine.

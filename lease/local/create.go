@@ -15,59 +15,20 @@ import (
 	"github.com/randflake/randflake/lease/internal/localfile"
 )
 
+// A directory of IDs is made under another name, with all that belongs in it, and then renamed: the rename
+// fails if something is there. So of several processes at once exactly one makes the directory, and a secret
+// never exists without its space, which would look like a secret whose space was lost.
+
 // secretName is the name of the secret's file in its directory.
 const secretName = "secret"
 
 // Create makes dir with a new secret and a space for it. If dir exists and is not empty, it changes
-// nothing and returns false.
-//
-// If several processes call Create at once, exactly one of them succeeds: each fills a temporary
-// directory and renames it to dir, and the rename fails if dir is not empty. So a secret never
-// exists without its space, which would look like a secret whose space was lost.
+// nothing and returns false. Of several processes that call Create at once, exactly one makes dir.
 func Create(dir string) (made bool, err error) { return create(dir, fillWithSecret) }
 
 // CreateSpace is Create for IDs without a secret: it makes only the space.
 func CreateSpace(dir string, limits lease.Limits) (made bool, err error) {
 	return create(dir, func(dir string) error { return fillWithSpace(dir, lease.Config{Limits: limits}) })
-}
-
-func create(dir string, fill func(dir string) error) (made bool, err error) {
-	if dir == "" {
-		return false, errors.New("randflake: state directory: no name: want that of a directory")
-	}
-	vacant, err := isVacant(dir)
-	if vacant && err == nil {
-		made, err = moveIn(dir, fill)
-	}
-	if err != nil {
-		return false, fmt.Errorf("randflake: state directory %s: %w", dir, withoutPath(err))
-	}
-	return made, nil
-}
-
-// moveIn fills a new directory and renames it to dir. It returns false if another process was
-// first.
-func moveIn(dir string, fill func(dir string) error) (made bool, err error) {
-	if target, err := filepath.EvalSymlinks(dir); err == nil {
-		dir = target // a rename would hit the link
-	}
-	parent := filepath.Dir(dir)
-	if err := makeDirs(parent); err != nil {
-		return false, err
-	}
-	temp, err := os.MkdirTemp(parent, ".randflake-*.tmp")
-	if err != nil {
-		return false, err
-	}
-	defer os.RemoveAll(temp)
-	if err := fill(temp); err != nil {
-		return false, err
-	}
-	made, err = occupy(temp, dir)
-	if err != nil {
-		return false, err
-	}
-	return made, localfile.SyncDir(parent)
 }
 
 func fillWithSecret(dir string) error {
@@ -91,14 +52,78 @@ func fillWithSpace(dir string, config lease.Config) error {
 	return errors.Join(err, engine.Close())
 }
 
-// occupy renames temp to dir, and returns false if another process was first.
-func occupy(temp, dir string) (made bool, err error) {
+// create makes dir unless something is there. fill fills the directory that becomes dir.
+func create(dir string, fill func(dir string) error) (made bool, err error) {
+	if dir == "" {
+		return false, errors.New("randflake: state directory: no name: want that of a directory")
+	}
+	vacant, err := isVacant(dir)
+	if vacant && err == nil {
+		made, err = createVacant(dir, fill)
+	}
+	if err != nil {
+		return false, fmt.Errorf("randflake: state directory %s: %w", dir, withoutPath(err))
+	}
+	return made, nil
+}
+
+// isVacant reports whether dir does not exist or is empty.
+func isVacant(dir string) (bool, error) {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return true, nil
+	}
+	return len(entries) == 0, err
+}
+
+// createVacant is create where nothing was just now. It returns false if another process was first.
+func createVacant(dir string, fill func(dir string) error) (made bool, err error) {
+	if target, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = target // a rename would hit the link
+	}
+	parent := filepath.Dir(dir)
+	if err := makeDirs(parent); err != nil {
+		return false, err
+	}
+	temp, err := os.MkdirTemp(parent, ".randflake-*.tmp")
+	if err != nil {
+		return false, err
+	}
+	defer os.RemoveAll(temp)
+	if err := fill(temp); err != nil {
+		return false, err
+	}
+	made, err = rename(temp, dir)
+	if err != nil {
+		return false, err
+	}
+	return made, localfile.SyncDir(parent)
+}
+
+// makeDirs is os.MkdirAll, but makes the new directories durable.
+func makeDirs(dir string) error {
+	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	parent := filepath.Dir(dir)
+	if err := makeDirs(parent); err != nil {
+		return err
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return localfile.SyncDir(parent)
+}
+
+// rename renames temp to dir, and returns false if another process was first.
+func rename(temp, dir string) (made bool, err error) {
 	removeErr := syscall.Rmdir(dir) // Rmdir removes only an empty directory, which would block the rename
 	err = os.Rename(temp, dir)
+	if err == nil {
+		return true, nil
+	}
 	vacant, _ := isVacant(dir)
 	switch {
-	case err == nil:
-		return true, nil
 	case !vacant:
 		return false, nil
 	case errors.Is(err, fs.ErrExist): // a mount point, or no permission to remove it
@@ -115,28 +140,4 @@ func withoutPath(err error) error {
 		return pathErr.Err
 	}
 	return err
-}
-
-// isVacant reports whether dir does not exist or is empty.
-func isVacant(dir string) (bool, error) {
-	entries, err := os.ReadDir(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return true, nil
-	}
-	return len(entries) == 0, err
-}
-
-// makeDirs is os.MkdirAll, but makes the new directories durable.
-func makeDirs(dir string) error {
-	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	parent := filepath.Dir(dir)
-	if err := makeDirs(parent); err != nil {
-		return err
-	}
-	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	return localfile.SyncDir(parent)
 }

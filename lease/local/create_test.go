@@ -99,7 +99,7 @@ func TestCreateFails(t *testing.T) {
 		"%v, %v, left behind: %v, %v", made, err, left, readErr)
 	require.NoError(t, os.WriteFile(filepath.Join(parent, secretName), nil, 0o600))
 	require.ErrorIs(t, fillWithSecret(parent), fs.ErrExist, "a space beside a secret that is not its own")
-	made, err = occupy(filepath.Join(parent, "gone"), filepath.Join(parent, "shop"))
+	made, err = rename(filepath.Join(parent, "gone"), filepath.Join(parent, "shop"))
 	require.That(t, !made && errors.Is(err, fs.ErrNotExist), "after somebody removed it: %v, %v", made, err)
 }
 

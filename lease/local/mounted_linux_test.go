@@ -144,20 +144,10 @@ func TestCreateOnAMountPoint(t *testing.T) {
 // TestBrokenDisk: what can't be synced isn't made, and nothing is left behind.
 func TestBrokenDisk(t *testing.T) {
 	for name, do := range map[string]func(dir string) error{
-		"WriteSecret": func(dir string) error {
-			return WriteSecret(filepath.Join(dir, "s"), randflake.NewSecret())
-		},
-		"without links": func(dir string) error {
-			return publishWithoutLinks(filepath.Join(dir, "s"), "one")
-		},
-		"Create": func(dir string) error {
-			_, err := Create(filepath.Join(dir, "shop"))
-			return err
-		},
-		"CreateSpace": func(dir string) error {
-			_, err := createSpace(filepath.Join(dir, "shop"))
-			return err
-		},
+		"WriteSecret":   func(dir string) error { return WriteSecret(filepath.Join(dir, "s"), randflake.NewSecret()) },
+		"without links": func(dir string) error { return publishWithoutLinks(filepath.Join(dir, "s"), "one") },
+		"Create":        func(dir string) error { return require.Err(Create(filepath.Join(dir, "shop"))) },
+		"CreateSpace":   func(dir string) error { return require.Err(createSpace(filepath.Join(dir, "shop"))) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -206,17 +196,9 @@ func TestCreateOnce(t *testing.T) {
 func TestForbidden(t *testing.T) {
 	const user = 1001
 	for name, do := range map[string]func(dir string) error{
-		"WriteSecret": func(dir string) error {
-			return WriteSecret(filepath.Join(dir, "s"), randflake.NewSecret())
-		},
-		"Create": func(dir string) error {
-			_, err := Create(filepath.Join(dir, "shop"))
-			return err
-		},
-		"Create, and what is above": func(dir string) error {
-			_, err := Create(filepath.Join(dir, "a", "b", "shop"))
-			return err
-		},
+		"WriteSecret":               func(dir string) error { return WriteSecret(filepath.Join(dir, "s"), randflake.NewSecret()) },
+		"Create":                    func(dir string) error { return require.Err(Create(filepath.Join(dir, "shop"))) },
+		"Create, and what is above": func(dir string) error { return require.Err(Create(filepath.Join(dir, "a", "b", "shop"))) },
 	} {
 		for _, mode := range []os.FileMode{0o300, 0o500} {
 			dir := filepath.Join(localfiletest.TempDir(t), "dir")

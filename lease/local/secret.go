@@ -100,7 +100,7 @@ func publish(file, content string, link func(from, to string) error) error {
 		return err
 	}
 	defer os.Remove(temp.Name())
-	if err := fill(temp, content); err != nil {
+	if err := finish(temp, content); err != nil {
 		return err
 	}
 	err = link(temp.Name(), file) // unlike a rename, never replaces a file
@@ -120,15 +120,15 @@ func publishWithoutLinks(file, content string) error {
 	if err != nil {
 		return err
 	}
-	if err := fill(f, content); err != nil {
+	if err := finish(f, content); err != nil {
 		os.Remove(file)
 		return err
 	}
 	return nil
 }
 
-// fill writes content to f, syncs it and closes it.
-func fill(f *os.File, content string) error {
+// finish writes content to f, syncs it and closes it.
+func finish(f *os.File, content string) error {
 	_, err := f.WriteString(content)
 	return errors.Join(err, f.Sync(), f.Close())
 }

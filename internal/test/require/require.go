@@ -33,6 +33,9 @@ func NoError(t testing.TB, err error) {
 	}
 }
 
+// Err returns the error of a call, for a row of a table.
+func Err(_ any, err error) error { return err }
+
 // Done ends the test unless a call succeeds, whatever it returns: require.Done(t)(counter.Next()).
 func Done(t testing.TB) func(any, error) {
 	return func(_ any, err error) {

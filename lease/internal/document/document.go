@@ -109,31 +109,26 @@ func (e *Engine) List(ctx context.Context, prefix, after string, limit int) ([]l
 	return snap.answer(swap.List(snap.content.Entries, prefix, after, limit)).Entries, nil
 }
 
-// Swap implements [lease.Engine]. It compares with what was seen last. If that or the document
-// differs, it looks again.
-func (e *Engine) Swap(ctx context.Context, expect, put []lease.Entry) (lease.Answer, error) {
+// Swap implements [lease.Engine]. The first try goes by what was seen last, if that is as expected.
+func (e *Engine) Swap(ctx context.Context, expect, put []lease.Entry) (answer lease.Answer, err error) {
 	if err := e.checkUsable(ctx); err != nil {
-		return lease.Answer{}, swap.Unmade(err)
+		return answer, swap.Unmade(err)
 	}
 	recent := e.recent()
-	if recent != nil && !swap.Matches(recent.answer(swap.Names(expect)).Entries, expect) {
-		recent = nil
-	}
-	var answer lease.Answer
-	err := e.retryChanged(ctx, func() (err error) {
-		if recent != nil { // in the first try
-			answer, err = e.replace(ctx, recent, put)
-			recent = nil
-			return err
-		}
-		answer, err = e.swapNow(ctx, expect, put)
+	err = e.retryChanged(ctx, func() (err error) {
+		answer, err = e.trySwap(ctx, recent, expect, put)
+		recent = nil // or it would be tried again
 		return err
 	})
 	return answer, err
 }
 
-// swapNow makes a swap in the document as it is now. It returns ErrChanged if that has changed meanwhile.
-func (e *Engine) swapNow(ctx context.Context, expect, put []lease.Entry) (lease.Answer, error) {
+// trySwap makes a swap in the document as it is in recent, or as it is now if recent is nil or not as
+// expected. It returns ErrChanged if the document has changed meanwhile.
+func (e *Engine) trySwap(ctx context.Context, recent *snapshot, expect, put []lease.Entry) (lease.Answer, error) {
+	if recent != nil && swap.Matches(recent.answer(swap.Names(expect)).Entries, expect) {
+		return e.replace(ctx, recent, put)
+	}
 	seen, err := e.load(ctx)
 	if err != nil {
 		return lease.Answer{}, swap.Unmade(err)

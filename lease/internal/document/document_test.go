@@ -157,8 +157,7 @@ func TestRequests(t *testing.T) {
 func TestChangedEachTime(t *testing.T) {
 	for name, do := range map[string]func(ctx context.Context, m *memory, e *Engine) error{
 		"Swap": func(ctx context.Context, m *memory, e *Engine) error {
-			_, err := e.Swap(ctx, nil, leasetest.Entry("a", "2"))
-			return err
+			return require.Err(e.Swap(ctx, nil, leasetest.Entry("a", "2")))
 		},
 		"Prepare": func(ctx context.Context, m *memory, e *Engine) error {
 			m.document = Document{}
@@ -308,6 +307,10 @@ func TestFull(t *testing.T) {
 			t.Errorf("%+v: %+v, %v", tt, a, err)
 		}
 	}
+	e.most = 18000
+	leasetest.Put(t, e, "c/meta", strings.Repeat("2", 4000)) // as a newer program's can be
+	_, err := e.Swap(t.Context(), nil, leasetest.Entry("d/meta", "2"))
+	require.ErrorSays(t, err, "full", "beside a large meta")
 }
 
 // TestMoveIntoFull: a space with counters for which there is no room is not retired, and moves once there is.

@@ -29,21 +29,22 @@ func (e *Engine) checkRoom(before, next content) error {
 // as large as it can become. A space has two entries from birth, meta and leases. If there is only one,
 // as where a move has announced the space, both count.
 func (c *content) grown() (spaces, size int) {
-	seen := map[string]bool{}
+	values := map[string]int{} // the bytes that they can have, by the names of entries
 	for name, value := range c.Entries {
 		space, record, _ := strings.Cut(name, "/")
-		if !seen[space] {
-			seen[space] = true
-			size += sizeOf(space+"/"+entry.Meta, entry.MaxMeta) + sizeOf(space+"/"+entry.Leases, entry.MaxLeases)
+		meta := space + "/" + entry.Meta
+		leases := space + "/" + entry.Leases
+		if values[meta] == 0 {
+			spaces++
+			values[meta] = max(entry.MaxMeta, len(c.Entries[meta])) // one with keys of a newer program is larger
+			values[leases] = max(entry.MaxLeases, len(c.Entries[leases]))
 		}
 		if record != entry.Meta && record != entry.Leases {
-			size += sizeOf(name, len(value)+entry.Growth)
+			values[name] = len(value) + entry.Growth
 		}
 	}
-	return len(seen), size
-}
-
-// sizeOf returns how many bytes an entry is in the content.
-func sizeOf(name string, value int) int {
-	return len(name) + base64.StdEncoding.EncodedLen(value) + len(`"":"",`)
+	for name, value := range values {
+		size += len(name) + base64.StdEncoding.EncodedLen(value) + len(`"":"",`)
+	}
+	return spaces, size
 }

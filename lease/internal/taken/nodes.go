@@ -90,15 +90,18 @@ func (n *Nodes) index(window int64) int {
 	return i
 }
 
-// Put sets the next free node of one window, and then merges steps while there are more than most.
-// Steps before the floor are not merged with those from it on: where there is a reserve, they have
-// its nodes, and Restart has made a step begin at the floor.
-func (n *Nodes) Put(window int64, next uint32, most int, floor int64) {
+// Put sets the next free node of one window. MergeTo comes after it.
+func (n *Nodes) Put(window int64, next uint32) {
 	n.Count++
 	n.split(window + 1)
 	n.split(window)
 	n.Steps[n.index(window)] = Step{window, next, n.Count}
+}
 
+// MergeTo merges steps that are equal, and then others while there are more than most. Steps before
+// the floor are not merged with those from it on: where there is a reserve, they have its nodes, and
+// Restart has made a step begin at the floor.
+func (n *Nodes) MergeTo(most int, floor int64) {
 	for i := len(n.Steps) - 2; i >= 0; i-- {
 		if n.Steps[i].Next == n.Steps[i+1].Next && n.Steps[i+1].From != floor {
 			n.merge(i)

@@ -19,7 +19,8 @@ func TestNodes(t *testing.T) {
 		next := n.At(window) + 1 + random.Uint32N(3)
 		require.Must(t, next >= want[window], "window %d went back from %d to %d", window, want[window], next)
 		want[window] = next
-		n.Put(window, next, MaxSteps, 0)
+		n.Put(window, next)
+		n.MergeTo(MaxSteps, 0)
 		if n, err = Decode(n.Encode()); err != nil || len(n.Encode()) > 2000 {
 			t.Fatalf("%d bytes, %v", len(n.Encode()), err)
 		}
@@ -38,7 +39,7 @@ func TestAtFloor(t *testing.T) {
 		n, err := Decode(nil)
 		require.NoError(t, err)
 		n.Restart(floor, main)
-		n.Put(floor, main, 4, floor) // as many as are taken in the windows before
+		n.Put(floor, main) // as many as are taken in the windows before
 		for range 200 {
 			window := floor - 4 + random.Int64N(8)
 			end := uint32(main)
@@ -46,7 +47,8 @@ func TestAtFloor(t *testing.T) {
 				end = most
 			}
 			if next := n.At(window) + 1; next <= end {
-				n.Put(window, next, 4, floor)
+				n.Put(window, next)
+				n.MergeTo(4, floor)
 			}
 			if last, first := n.At(floor-1), n.At(floor); last < main || first > main {
 				t.Fatalf("%d before the floor and %d at it: %v", last, first, n.Steps)
@@ -136,7 +138,8 @@ func TestMerge(t *testing.T) {
 		c.change(steps)
 		steps[0].From, steps[63].Next = 0, 0
 		got := &Nodes{1000, slices.Clone(steps)}
-		got.Put(c.window, got.At(c.window)+1, MaxSteps, 0)
+		got.Put(c.window, got.At(c.window)+1)
+		got.MergeTo(MaxSteps, 0)
 		require.Equal(t, len(got.Steps), 64, "%s: steps", c.name)
 		require.Equal(t, got.Steps[got.index(c.window)].Take, 1001, "%s: nodes of the take after 1000", c.name)
 		before := &Nodes{1000, slices.Clone(steps)}

@@ -17,7 +17,7 @@ import (
 	"github.com/randflake/randflake/internal/test/require"
 )
 
-// The keepers here have a queue in place of a generator; those of keep_test.go have a generator.
+// The loops here give leases to a queue of the test; those of keep_test.go to a generator.
 
 // A queue is a generator's. It has an ID for a time that is in one of its leases.
 type queue struct {

@@ -3,7 +3,6 @@ package lease
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 
 	"github.com/randflake/randflake"
@@ -33,7 +32,7 @@ func (l *loop) takeWanted(ctx context.Context) error {
 		if !found {
 			return nil
 		}
-		leases, err := l.take(ctx, first, last)
+		leases, err := l.takeFromSource(ctx, first, last)
 		if l.noticeCopy() { // after the take: if the machine was copied during it, these are the original's
 			l.drop()
 			continue // all windows are wanted again
@@ -65,30 +64,6 @@ func (l *loop) lacksLease() bool {
 	return errors.Is(err, randflake.ErrLeaseNotStarted) ||
 		errors.Is(err, randflake.ErrLeaseEnded) ||
 		errors.Is(err, randflake.ErrClockBackward)
-}
-
-// take takes leases in one call, and bounds how long that lasts. It also checks that the answer is as
-// Source says, as services in front of a space are written by others too.
-func (l *loop) take(ctx context.Context, first, last int64) ([]randflake.Lease, error) {
-	limit := longestTake
-	if l.isUrgent() {
-		limit = urgentTake
-	}
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	nodes := l.settings.nodes
-	leases, err := l.source.Take(ctx, first, last, nodes)
-	if broken := checkLeases(l.source, leases, first, last, nodes); broken != nil {
-		leases, err = nil, broken
-	}
-	windows := last - first + 1
-	if err == nil && int64(len(leases)) < windows {
-		err = fmt.Errorf("lease: %s granted %d of %d windows, and did not say why", l.source, len(leases), windows)
-	}
-	if err != nil {
-		l.change(func(s *Status) { s.Failed++ })
-	}
-	return leases, err
 }
 
 // add gives the generator a lease. If the generator can't use it, such as one of a node that is no
