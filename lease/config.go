@@ -37,10 +37,18 @@ type Config struct {
 	NeverUsed bool
 }
 
-// CheckLimits returns what Create would say of the limits, completed by their defaults.
-func (c Config) CheckLimits() error {
+// Check returns what Create would say of the name and of the limits, completed by their defaults.
+func (c Config) Check() error {
 	_, err := c.limits()
-	return err
+	return cmp.Or(c.checkName(), err)
+}
+
+func (c Config) checkName() error {
+	if c.Name == "" || spaceName.MatchString(c.Name) {
+		return nil
+	}
+	return fmt.Errorf("%w: space %q: want a name of 1 to %d of a-z, 0-9, dash, underscore and dot",
+		ErrInvalid, c.Name, longestSpace)
 }
 
 // defaultReserve is that of a space with more nodes than the slices have together.

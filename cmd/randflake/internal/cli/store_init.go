@@ -97,7 +97,7 @@ func (r *initRequest) settle(cmd *cobra.Command) (err error) {
 	}
 	r.config.NoReserve = cmd.Flags().Changed("reserve") && r.config.Limits.Reserve == 0
 	r.config.Trust, err = parseTrust(cmd, r.trust, r.home.at)
-	return cmp.Or(err, asUsage(cmd, r.config.CheckLimits()))
+	return cmp.Or(err, asUsage(cmd, r.config.Check()))
 }
 
 // checkFlags refuses flags that can't be combined.
@@ -202,8 +202,9 @@ func (r *initRequest) useExisting(ctx context.Context) error {
 	return r.printExisting(space)
 }
 
-// printExisting says that the space is there already. That is an error without --if-missing, and with other nodes
-// than those of the command line: a space that has more than its part of the nodes repeats the IDs of another one.
+// printExisting says that the space is there already. That is an error without --if-missing, and with another secret or
+// other limits than those of the command line: a space that has more than its part of the nodes repeats the IDs of
+// another one. Its trust may have changed since it was made.
 func (r *initRequest) printExisting(space *lease.Space) error {
 	if !r.ifMissing {
 		return fmt.Errorf("%s exists, and a space is never replaced: use it, or name another one", space)
@@ -213,13 +214,33 @@ func (r *initRequest) printExisting(space *lease.Space) error {
 			return err
 		}
 	}
-	want, is := r.config.Limits, space.Limits()
-	hasOthers := want.Nodes != is.Nodes || want.FirstNode != is.FirstNode
-	if want.Nodes > 0 && hasOthers {
-		return fmt.Errorf("%s exists, with nodes %d to %d, which never change: take another name",
-			space, is.FirstNode, is.LastNode())
+	is := space.Limits()
+	if !r.wants(is) {
+		return fmt.Errorf("%s exists, with %s, which never change: take another name", space, limitsText(is))
 	}
 	return r.print("%s exists\n", space)
+}
+
+// wants reports whether a space has the limits of the command line. What that leaves out may be anything.
+func (r *initRequest) wants(is lease.Limits) bool {
+	want := r.config.Limits
+	if want.Nodes == 0 {
+		want.FirstNode = is.FirstNode
+		want.Nodes = is.Nodes
+	}
+	if !r.config.NoReserve {
+		want.Reserve = cmp.Or(want.Reserve, is.Reserve)
+	}
+	want.Window = cmp.Or(want.Window, is.Window)
+	want.Ahead = cmp.Or(want.Ahead, is.Ahead)
+	want.MaxSkew = cmp.Or(want.MaxSkew, is.MaxSkew)
+	return want == is
+}
+
+// limitsText says what the limits of a space are.
+func limitsText(l lease.Limits) string {
+	return fmt.Sprintf("nodes %d to %d, --window %v --ahead %d --max-skew %v --reserve %d",
+		l.FirstNode, l.LastNode(), l.Window, l.Ahead, l.MaxSkew, l.Reserve)
 }
 
 // costOfLoss says for how long a loss of data stops all programs, if it does.
@@ -240,9 +261,8 @@ func beginningOfNew(info lease.Info) string {
 	begin := "leases begin at once"
 	if info.Floor.After(time.Now()) {
 		begin = fmt.Sprintf("leases begin at %s, when those of an earlier space have ended: "+
-			"if it had other limits than nodes %d to %d, --window %v --ahead %d --max-skew %v --reserve %d, "+
-			"make this one with those, under another name",
-			clockTime(info.Floor), info.FirstNode, info.LastNode(), info.Window, info.Ahead, info.MaxSkew, info.Reserve)
+			"if it had other limits than %s, make this one with those, under another name",
+			clockTime(info.Floor), limitsText(info.Limits))
 	}
 	if info.CheckValue == "" && info.Nodes == randflake.MaxNode+1 {
 		begin += "; for IDs of any secret: " +

@@ -55,7 +55,14 @@ func TestStores(t *testing.T) {
 		{"store init --never-used ids", 1, "never replaced"},
 		{"store init --if-missing ids", 0, "exists"},
 		{"store init --if-missing --part 0-131071 ids", 0, "exists"},
-		{"store init --if-missing --part 0-65535 ids", 1, "exists, with nodes 0 to 131071, which never change: take another name"},
+		{"store init --if-missing --part 0-65535 ids", 1,
+			"exists, with nodes 0 to 131071, --window 1m0s --ahead 5 --max-skew 1m0s --reserve 1024, which never change: take another name"},
+		{"store init --if-missing --window 1m --ahead 5 --max-skew 60s --reserve 1024 ids", 0, "exists\n"},
+		{"store init --if-missing --window 10s ids", 1, "which never change"},
+		{"store init --if-missing --ahead 4 ids", 1, "which never change"},
+		{"store init --if-missing --max-skew 5s ids", 1, "which never change"},
+		{"store init --if-missing --reserve 512 ids", 1, "which never change"},
+		{"store init --if-missing --reserve 0 ids", 1, "which never change"},
 		{"store info ids", 0, "ok     the secret is that of the space\n"},
 		{"new -n 3 --store ids", 0, ""},
 		{"store info ids", 0, "ok     nodes of the present window that are leased: 1\n"},
@@ -128,6 +135,7 @@ func TestStores(t *testing.T) {
 		{"store init --never-used file:what??space=default", 0, "made a new secret in what?/secret\n"},
 		{"store init --never-used --window 1500ms odd", 2, "want whole seconds, 1s to 24h"},
 		{"store init --never-used odd?space=B", 1, "want a name of 1 to 40 of a-z"},
+		{"store move without odd?space=B", 1, "NEW: lease: invalid argument: space \"B\": want a name of 1 to 40 of a-z"},
 		{"store init sqlite:odd/ids.db", 1, "want a file in a directory that is there"}, // they made none
 		{"store init --never-used sqlite:broken.db --secret-file none", 1, "not a database"},
 		{"secret derive orders --secret-file none", 1, "no such file"}, // it made none
