@@ -14,8 +14,8 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/randflake/randflake/internal/redact"
 	"github.com/randflake/randflake/lease/local"
-	"github.com/randflake/randflake/lease/url"
 	"github.com/randflake/randflake/service/internal/config"
 )
 
@@ -128,7 +128,7 @@ func parseMemory(text string) (bytes int64) {
 // redacted takes the passwords of URLs out of errors in the log.
 func redacted(_ []string, a slog.Attr) slog.Attr {
 	if a.Key == "error" {
-		a.Value = slog.StringValue(url.Redact(a.Value.String()))
+		a.Value = slog.StringValue(redact.Passwords(a.Value.String()))
 	}
 	return a
 }
