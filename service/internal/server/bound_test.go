@@ -237,10 +237,10 @@ func TestTurns(t *testing.T) {
 		}{
 			{"LeaseService/Take", window, true},
 			{"LeaseService/GetLimits", `{"space":"none"}`, false},
-			{"CounterService/Take", known, true},
-			{"CounterService/Get", known, true},
-			{"CounterService/Set", `{"space":"none","counter":"orders","next":"100"}`, true},
-			{"CounterService/List", `{"space":"none"}`, true},
+			{"CounterService/TakeNumbers", known, true},
+			{"CounterService/GetCounter", known, true},
+			{"CounterService/SetCounter", `{"space":"none","counter":"orders","next":"100"}`, true},
+			{"CounterService/ListCounters", `{"space":"none"}`, true},
 			{"CounterService/Next", `{"space":"none","counter":"few"}`, true},
 			{"CounterService/Next", known, false},
 			{"CounterService/Next", `{"space":"mint","counter":"others"}`, false},
@@ -261,7 +261,7 @@ func TestTurns(t *testing.T) {
 				"the page of %s, want it to say that the store is busy: %v\n%s", who, waits, page)
 		}
 		turns.Release(maxTurns)
-		w.wants("", w.call("CounterService/Take", known, as("busy")), "the turns are free again")
+		w.wants("", w.call("CounterService/TakeNumbers", known, as("busy")), "the turns are free again")
 		require.That(t, turns.TryAcquire(maxTurns), "a call keeps its turn")
 	})
 }
