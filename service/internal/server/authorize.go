@@ -66,7 +66,7 @@ func (s *Server) authorize(c *call, space string) error {
 		return connect.NewError(connect.CodeUnavailable, err)
 	}
 	if need.store && state.Leases == nil {
-		return fmt.Errorf("%w: space %s has neither leases nor counters", wire.ErrNoStore, c.found.Name)
+		return fmt.Errorf("%w: space %s has neither leases nor counters", wire.ErrNoStore, c.found.Config.Name)
 	}
 	c.state = state
 	return nil

@@ -84,7 +84,7 @@ type taking struct {
 func (t taking) Take(ctx context.Context, first, last int64, nodes uint32) ([]randflake.Lease, error) {
 	leases, err := t.Space.Take(ctx, first, last, nodes)
 	for _, l := range leases {
-		t.space.options.Taken(t.space.Name, l)
+		t.space.options.Taken(t.space.Config.Name, l)
 	}
 	return leases, err
 }

@@ -36,8 +36,8 @@ func TestMinters(t *testing.T) {
 		bubble(t, func(t *testing.T) {
 			f := newFake(t, tt.space)
 			state := f.open(t)
-			require.That(t, state.Check == tt.check && f.Ready() == nil && !f.IsOpening(),
-				"%+v: check value %q, ready %v, opening %v", tt.space, state.Check, f.Ready(), f.IsOpening())
+			require.That(t, state.Check == tt.check && f.Ready() == nil && f.Phase() == Open,
+				"%+v: check value %q, ready %v, phase %v", tt.space, state.Check, f.Ready(), f.Phase())
 			if tt.nodes == 0 {
 				require.That(t, state.Minter == nil && state.Own == nil, "%+v: it makes IDs", tt.space)
 				return
@@ -83,7 +83,7 @@ func TestULIDs(t *testing.T) {
 				"store %q: asked %v, ready %v", place, asked, f.Ready())
 			require.That(t, len(f.leases()) == 0 && state.Own == nil,
 				"store %q: leases %v for ULIDs", place, f.leases())
-			require.Equal(t, f.Try(t.Context()), nil, "store %q: it can't be opened", place)
+			require.Equal(t, Try(t.Context(), f.Config, f.openStore), nil, "store %q: it can't be opened", place)
 			if place == "" {
 				return
 			}
