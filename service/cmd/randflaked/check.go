@@ -31,9 +31,9 @@ func check(args []string, out, stderr io.Writer) error {
 		return usageError("check: which file? say --config FILE")
 	}
 	c, err := config.Read(*file)
-	var unread *fs.PathError
+	_, isUnread := errors.AsType[*fs.PathError](err)
 	switch {
-	case errors.As(err, &unread):
+	case isUnread:
 		return err
 	case err == nil && !*offline:
 		err = probe(c)

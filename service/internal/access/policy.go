@@ -146,8 +146,7 @@ func (refusedToken) Unwrap() error { return ErrUnknown }
 
 // Why returns the text of err for the log, which may say more than err does to strangers.
 func Why(err error) string {
-	var refused refusedToken
-	if errors.As(err, &refused) && refused.why != nil {
+	if refused, ok := errors.AsType[refusedToken](err); ok && refused.why != nil {
 		return refused.why.Error()
 	}
 	return err.Error()

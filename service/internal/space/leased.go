@@ -64,8 +64,7 @@ func explain(err error, keeper Keeper) error {
 		return err
 	}
 	why := keeper.Status().Err
-	var wait *lease.WaitError
-	if errors.As(why, &wait) {
+	if wait, ok := errors.AsType[*lease.WaitError](why); ok {
 		return fmt.Errorf("%w: the service has no lease: %w", err, wait)
 	}
 	if errors.Is(why, lease.ErrClock) {

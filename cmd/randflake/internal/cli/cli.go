@@ -72,11 +72,10 @@ func (t *tool) run(ctx context.Context, args []string) int {
 	if err != errReported && err != errNo {
 		t.note(err.Error())
 	}
-	usage := usageError("")
-	switch {
-	case errors.As(err, &usage):
+	if _, isUsage := errors.AsType[usageError](err); isUsage {
 		return exitUsage
-	case errors.Is(err, errNo):
+	}
+	if errors.Is(err, errNo) {
 		return exitNo
 	}
 	return exitFailed
