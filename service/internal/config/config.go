@@ -4,6 +4,7 @@ package config
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -37,8 +38,6 @@ type Config struct {
 	Issuers    []Issuer    `yaml:"issuers"`
 	Principals []Principal `yaml:"principals"`
 	Rules      []Rule      `yaml:"rules"`
-
-	Level slog.Level `yaml:"-"` // what Log says
 }
 
 // Guarded reports whether calls are checked. Without principals, everything is allowed, but from this machine alone.
@@ -54,6 +53,12 @@ type TLS struct {
 // A Log is what the process says of itself, on standard error.
 type Log struct {
 	Level string `yaml:"level"` // debug, info, warn or error; default info
+}
+
+// ParseLevel returns the level of the least important lines.
+func (l Log) ParseLevel() (level slog.Level, err error) {
+	err = level.UnmarshalText([]byte(cmp.Or(l.Level, "info")))
+	return level, err
 }
 
 // An Audit is the log of what principals did.
@@ -278,7 +283,7 @@ func checkWholeNumbers(n *yaml.Node) error {
 	return nil
 }
 
-// Check sets c.Level, and returns all that is wrong with the configuration. file is its name, for errors.
+// Check returns all that is wrong with the configuration. file is its name, for errors.
 func (c *Config) Check(file string) error {
 	k := checker{file: file}
 	k.check(c)
