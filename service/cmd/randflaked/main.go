@@ -41,19 +41,14 @@ func main() {
 	args := os.Args[1:]
 	if err := run(args, os.Stdout, stderr); err != nil && !errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintln(stderr, "randflaked:", redact.Passwords(err.Error(), args...)) // an error may quote a URL with a password
-		os.Exit(statusOf(err))
+		switch {
+		case errors.As(err, new(usageError)):
+			os.Exit(2)
+		case errors.As(err, new(noError)):
+			os.Exit(3)
+		}
+		os.Exit(1)
 	}
-}
-
-// statusOf returns the exit status for an error of run.
-func statusOf(err error) int {
-	if _, isUsage := errors.AsType[usageError](err); isUsage {
-		return 2
-	}
-	if _, isNo := errors.AsType[noError](err); isNo {
-		return 3
-	}
-	return 1
 }
 
 // A usageError says what is wrong with the command line.

@@ -13,18 +13,6 @@ import (
 	"github.com/randflake/randflake/service/internal/config"
 )
 
-// Bounds of one call, where its rule and its space have no lower ones.
-const (
-	maxBatch = 1 << 16       // IDs or numbers that a call makes: some megabytes
-	maxRun   = 1_000_000_000 // numbers that a call takes, and does not make
-)
-
-// overLimit denies a call that asks for more than its quota allows.
-func (s *Server) overLimit(c *call, what string, asked, most uint64) error {
-	err := fmt.Errorf("%w: %w", access.ErrDenied, &wire.LimitError{What: what, Asked: asked, Limit: most})
-	return s.deny(c, connect.CodePermissionDenied, err)
-}
-
 // A quota is how often a principal may do something: perSecond times a second on average, and burst times at once.
 type quota struct {
 	of        counted
@@ -88,4 +76,16 @@ func (s *Server) checkRate(c *call, space string) error {
 	err := fmt.Errorf("%w: more than %v a second: slow down, or raise the rate of the quota",
 		wire.ErrRate, perSecond)
 	return s.deny(c, connect.CodeResourceExhausted, err)
+}
+
+// Bounds of one call, where its rule and its space have no lower ones.
+const (
+	maxBatch = 1 << 16       // IDs or numbers that a call makes: some megabytes
+	maxRun   = 1_000_000_000 // numbers that a call takes, and does not make
+)
+
+// overLimit denies a call that asks for more than its quota allows.
+func (s *Server) overLimit(c *call, what string, asked, most uint64) error {
+	err := fmt.Errorf("%w: %w", access.ErrDenied, &wire.LimitError{What: what, Asked: asked, Limit: most})
+	return s.deny(c, connect.CodePermissionDenied, err)
 }
