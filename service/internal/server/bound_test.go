@@ -16,7 +16,7 @@ import (
 )
 
 // othersUsually is the quota of pages, and of calls that are denied, without a limit of a rule.
-var othersUsually = quota{calls, othersTogether, config.DefaultRate, int(config.DefaultRate)}
+var othersUsually = rateLimit{calls, othersTogether, config.DefaultRate, int(config.DefaultRate)}
 
 // TestLimits: a rule's limits hold, and so do the space's, whichever is tighter.
 func TestLimits(t *testing.T) {

@@ -69,7 +69,7 @@ func (r *rates) allow(principal string, limit rateLimit) bool {
 // principal made too many. The burst is what a second allows.
 func (s *Server) checkRate(c *call, space string) error {
 	perSecond := cmp.Or(c.quota.Rate, config.DefaultRate)
-	q := rateLimit{of: calls, space: space, perSecond: perSecond, burst: max(1, int(perSecond))}
+	limit := rateLimit{of: calls, space: space, perSecond: perSecond, burst: max(1, int(perSecond))}
 	if s.rates.allow(c.principal, limit) {
 		return nil
 	}
