@@ -128,6 +128,49 @@ func refuseZeros(cmd *cobra.Command, names ...string) error {
 	return nil
 }
 
+// useExisting opens the space that is there, and says so. That is an error without --if-missing, and with another secret
+// or other limits than those of the command line: a space that has more than its part of the nodes repeats the IDs of
+// another one. Its trust may have changed since it was made.
+func (r *initRequest) useExisting(ctx context.Context) error {
+	space, err := url.Open(ctx, r.home.storeName(), lease.Config{})
+	if err != nil {
+		return err
+	}
+	defer space.Close()
+	if err := r.readCheck(); err != nil {
+		return err
+	}
+	if !r.ifMissing {
+		return fmt.Errorf("%s exists, and a space is never replaced: use it, or name another one", space)
+	}
+	if r.config.CheckValue != [8]byte{} {
+		if err := space.CheckSecret(r.config.CheckValue); err != nil {
+			return err
+		}
+	}
+	is := space.Limits()
+	if !r.wants(is) {
+		return fmt.Errorf("%s exists, with %s, which never change: take another name", space, limitsText(is))
+	}
+	return r.print("%s exists\n", space)
+}
+
+// wants reports whether a space has the limits of the command line. What that leaves out may be anything.
+func (r *initRequest) wants(is lease.Limits) bool {
+	want := r.config.Limits
+	if want.Nodes == 0 {
+		want.FirstNode = is.FirstNode
+		want.Nodes = is.Nodes
+	}
+	if !r.config.NoReserve {
+		want.Reserve = cmp.Or(want.Reserve, is.Reserve)
+	}
+	want.Window = cmp.Or(want.Window, is.Window)
+	want.Ahead = cmp.Or(want.Ahead, is.Ahead)
+	want.MaxSkew = cmp.Or(want.MaxSkew, is.MaxSkew)
+	return want == is
+}
+
 // makeSpace makes the secret, if need be, and then the space.
 func (r *initRequest) makeSpace(ctx context.Context) error {
 	if err := makeDir(r.home.at); err != nil {
@@ -152,6 +195,13 @@ func (r *initRequest) makeSpace(ctx context.Context) error {
 		return err
 	}
 	return r.print("made %s: %s\n%s", space, beginningOfNew(info), costOfLoss(info.Limits))
+}
+
+func makeDir(at url.Location) error {
+	if at.Dir == "" {
+		return nil
+	}
+	return os.MkdirAll(at.Dir, 0o700)
 }
 
 // ensureSecret makes the secret if it is missing, and the user says that no IDs were made before.
@@ -187,54 +237,6 @@ func (r *initRequest) readCheck() error {
 	}
 	r.config.CheckValue = secret.CheckValue()
 	return nil
-}
-
-// useExisting opens the space that is there, and says so.
-func (r *initRequest) useExisting(ctx context.Context) error {
-	space, err := url.Open(ctx, r.home.storeName(), lease.Config{})
-	if err != nil {
-		return err
-	}
-	defer space.Close()
-	if err := r.readCheck(); err != nil {
-		return err
-	}
-	return r.printExisting(space)
-}
-
-// printExisting says that the space is there already. That is an error without --if-missing, and with another secret or
-// other limits than those of the command line: a space that has more than its part of the nodes repeats the IDs of
-// another one. Its trust may have changed since it was made.
-func (r *initRequest) printExisting(space *lease.Space) error {
-	if !r.ifMissing {
-		return fmt.Errorf("%s exists, and a space is never replaced: use it, or name another one", space)
-	}
-	if r.config.CheckValue != [8]byte{} {
-		if err := space.CheckSecret(r.config.CheckValue); err != nil {
-			return err
-		}
-	}
-	is := space.Limits()
-	if !r.wants(is) {
-		return fmt.Errorf("%s exists, with %s, which never change: take another name", space, limitsText(is))
-	}
-	return r.print("%s exists\n", space)
-}
-
-// wants reports whether a space has the limits of the command line. What that leaves out may be anything.
-func (r *initRequest) wants(is lease.Limits) bool {
-	want := r.config.Limits
-	if want.Nodes == 0 {
-		want.FirstNode = is.FirstNode
-		want.Nodes = is.Nodes
-	}
-	if !r.config.NoReserve {
-		want.Reserve = cmp.Or(want.Reserve, is.Reserve)
-	}
-	want.Window = cmp.Or(want.Window, is.Window)
-	want.Ahead = cmp.Or(want.Ahead, is.Ahead)
-	want.MaxSkew = cmp.Or(want.MaxSkew, is.MaxSkew)
-	return want == is
 }
 
 // limitsText says what the limits of a space are.
@@ -274,11 +276,4 @@ func beginningOfNew(info lease.Info) string {
 			"compare all with randflake store info STORE STORE...", info.FirstNode, info.LastNode())
 	}
 	return begin
-}
-
-func makeDir(at url.Location) error {
-	if at.Dir == "" {
-		return nil
-	}
-	return os.MkdirAll(at.Dir, 0o700)
 }
