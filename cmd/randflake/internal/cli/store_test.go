@@ -153,7 +153,6 @@ func TestStores(t *testing.T) {
 		{"secret new -o -5", 0, ""},
 		{"secret new -o ./-5", 1, "./-5"}, // which is there
 		{"store ddl", 0, `"randflake".entries`},
-		{"store ddl postgres", 0, `"randflake".entries`},
 		{"store ddl postgres://h/d?schema=s", 0, `"s".entries`},
 		{"store ddl postgres://h/d?schema=a%00b", 1, "want up to 63 letters"},
 		{"store ddl redis://h", 1, "want postgres://"},
