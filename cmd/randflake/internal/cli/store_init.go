@@ -143,32 +143,14 @@ func (r *initRequest) useExisting(ctx context.Context) error {
 	if !r.ifMissing {
 		return fmt.Errorf("%s exists, and a space is never replaced: use it, or name another one", space)
 	}
-	if r.config.CheckValue != [8]byte{} {
-		if err := space.CheckSecret(r.config.CheckValue); err != nil {
-			return err
-		}
+	want := r.config
+	want.Part = want.Limits.Nodes > 0 // so that the first node counts, be it 0
+	asWanted, err := url.Open(ctx, r.home.storeName(), want)
+	if err != nil {
+		return err
 	}
-	is := space.Limits()
-	if !r.wants(is) {
-		return fmt.Errorf("%s exists, with %s, which never change: take another name", space, limitsText(is))
-	}
+	defer asWanted.Close()
 	return r.print("%s exists\n", space)
-}
-
-// wants reports whether a space has the limits of the command line. What that leaves out may be anything.
-func (r *initRequest) wants(is lease.Limits) bool {
-	want := r.config.Limits
-	if want.Nodes == 0 {
-		want.FirstNode = is.FirstNode
-		want.Nodes = is.Nodes
-	}
-	if !r.config.NoReserve {
-		want.Reserve = cmp.Or(want.Reserve, is.Reserve)
-	}
-	want.Window = cmp.Or(want.Window, is.Window)
-	want.Ahead = cmp.Or(want.Ahead, is.Ahead)
-	want.MaxSkew = cmp.Or(want.MaxSkew, is.MaxSkew)
-	return want == is
 }
 
 // makeSpace makes the secret, if need be, and then the space.
@@ -239,12 +221,6 @@ func (r *initRequest) readCheck() error {
 	return nil
 }
 
-// limitsText says what the limits of a space are.
-func limitsText(l lease.Limits) string {
-	return fmt.Sprintf("nodes %d to %d, --window %v --ahead %d --max-skew %v --reserve %d",
-		l.FirstNode, l.LastNode(), l.Window, l.Ahead, l.MaxSkew, l.Reserve)
-}
-
 // costOfLoss says for how long a loss of data stops all programs, if it does.
 func costOfLoss(limits lease.Limits) string {
 	pause := limits.LossPause()
@@ -263,8 +239,9 @@ func beginningOfNew(info lease.Info) string {
 	begin := "leases begin at once"
 	if info.Floor.After(time.Now()) {
 		begin = fmt.Sprintf("leases begin at %s, when those of an earlier space have ended: "+
-			"if it had other limits than %s, make this one with those, under another name",
-			clockTime(info.Floor), limitsText(info.Limits))
+			"if it had other limits than nodes %d to %d, --window %v --ahead %d --max-skew %v --reserve %d, "+
+			"make this one with those, under another name",
+			clockTime(info.Floor), info.FirstNode, info.LastNode(), info.Window, info.Ahead, info.MaxSkew, info.Reserve)
 	}
 	if info.CheckValue == "" && info.Nodes == randflake.MaxNode+1 {
 		begin += "; for IDs of any secret: " +
