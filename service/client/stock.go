@@ -10,9 +10,7 @@ import (
 const maxAge = 5 * time.Minute
 
 // A stock is IDs that were made and not used yet, in the order in which they were made.
-type stock[I ID] struct {
-	batches []batch[I]
-}
+type stock[I ID] []batch[I]
 
 // A batch is what is left of the IDs of one call.
 type batch[I ID] struct {
@@ -20,19 +18,19 @@ type batch[I ID] struct {
 	ids   []I
 }
 
-func (s *stock[I]) add(asked time.Time, ids []I) { s.batches = append(s.batches, batch[I]{asked, ids}) }
+func (s *stock[I]) add(asked time.Time, ids []I) { *s = append(*s, batch[I]{asked, ids}) }
 
 // take moves IDs to dst, as many as there are, and drops those that are too old now. left is how many stay.
 func (s *stock[I]) take(dst []I, now time.Time) (n, left int) {
-	s.batches = slices.DeleteFunc(s.batches, func(b batch[I]) bool { return b.age(now) > maxAge })
-	for i := range s.batches {
-		b := &s.batches[i]
+	*s = slices.DeleteFunc(*s, func(b batch[I]) bool { return b.age(now) > maxAge })
+	for i := range *s {
+		b := &(*s)[i]
 		k := copy(dst[n:], b.ids)
 		b.ids = b.ids[k:]
 		n += k
 		left += len(b.ids)
 	}
-	s.batches = slices.DeleteFunc(s.batches, func(b batch[I]) bool { return len(b.ids) == 0 })
+	*s = slices.DeleteFunc(*s, func(b batch[I]) bool { return len(b.ids) == 0 })
 	return n, left
 }
 

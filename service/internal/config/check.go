@@ -15,6 +15,8 @@ import (
 	"strings"
 	"time"
 
+	"go.yaml.in/yaml/v3"
+
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease/url"
 )
@@ -70,6 +72,20 @@ func (k *checker) check(c *Config) {
 	k.listen(c)
 	_, err := c.Log.ParseLevel()
 	k.refuseUnless(err == nil, "log.level", "want debug, info, warn or error")
+}
+
+// wholeFields are the fields with whole numbers.
+var wholeFields = []string{"nodes", "batch", "start", "step", "last"}
+
+// wholeNumbers checks that there is no 1.5 in place of one, from which package yaml has cut the fraction.
+func (k *checker) wholeNumbers(n *yaml.Node) {
+	for i, inner := range n.Content {
+		isValue := n.Kind == yaml.MappingNode && i%2 == 1 // after its key
+		if isValue && inner.ShortTag() == "!!float" && slices.Contains(wholeFields, n.Content[i-1].Value) {
+			k.refuse(fmt.Sprintf("line %d: %s", inner.Line, n.Content[i-1].Value), "want a whole number, in digits alone")
+		}
+		k.wholeNumbers(inner)
+	}
 }
 
 // name checks the name of something, which must be there once.

@@ -12,7 +12,6 @@ import (
 	"log/slog"
 	"math"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 	_ "time/tzdata" // a container may have none
@@ -256,31 +255,14 @@ func Parse(file string, data []byte) (*Config, error) {
 	if err := decoder.Decode(new(Config)); !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("config: %s: more than one document: want one", file)
 	}
-	var whole yaml.Node
-	if err := yaml.Unmarshal(data, &whole); err != nil {
+	var root yaml.Node
+	if err := yaml.Unmarshal(data, &root); err != nil {
 		return nil, err // never: it was decoded
 	}
-	if err := checkWholeNumbers(&whole); err != nil {
-		return nil, fmt.Errorf("config: %s: %w", file, err)
-	}
-	return c, c.Check(file)
-}
-
-// wholeFields are the fields with whole numbers.
-var wholeFields = []string{"nodes", "batch", "start", "step", "last"}
-
-// checkWholeNumbers refuses 1.5 in place of a whole number, from which package yaml would cut the fraction.
-func checkWholeNumbers(n *yaml.Node) error {
-	for i, inner := range n.Content {
-		isValue := n.Kind == yaml.MappingNode && i%2 == 1 // after its key
-		if isValue && inner.ShortTag() == "!!float" && slices.Contains(wholeFields, n.Content[i-1].Value) {
-			return fmt.Errorf("line %d: %s: want a whole number, in digits alone", inner.Line, n.Content[i-1].Value)
-		}
-		if err := checkWholeNumbers(inner); err != nil {
-			return err
-		}
-	}
-	return nil
+	k := checker{file: file}
+	k.wholeNumbers(&root)
+	k.check(c)
+	return c, errors.Join(k.problems...)
 }
 
 // Check returns all that is wrong with the configuration. file is its name, for errors.
