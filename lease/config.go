@@ -27,8 +27,8 @@ type Config struct {
 	// NoReserve makes a space without a reserve, where Limits would have one by default.
 	NoReserve bool
 
-	// Part is for Create: the space has a part of the nodes of its secret or layout, from
-	// Limits.FirstNode on, and spaces in other stores have others. A FirstNode above 0 says the same.
+	// Part says that the space has a part of the nodes of its secret or layout, from Limits.FirstNode
+	// on, be that 0, and spaces in other stores have others. A FirstNode above 0 says the same.
 	Part bool
 
 	// NeverUsed is for Create. It promises that nothing was ever leased for these IDs, so that leases begin at once.
@@ -37,10 +37,18 @@ type Config struct {
 	NeverUsed bool
 }
 
-// CheckLimits returns what Create would say of the limits, completed by their defaults.
-func (c Config) CheckLimits() error {
+// Check returns what Create would say of the name and of the limits, completed by their defaults.
+func (c Config) Check() error {
 	_, err := c.limits()
-	return err
+	return cmp.Or(c.checkName(), err)
+}
+
+func (c Config) checkName() error {
+	if c.Name == "" || spaceName.MatchString(c.Name) {
+		return nil
+	}
+	return fmt.Errorf("%w: space %q: want a name of 1 to %d of a-z, 0-9, dash, underscore and dot",
+		ErrInvalid, c.Name, longestSpace)
 }
 
 // defaultReserve is that of a space with more nodes than the slices have together.
@@ -85,6 +93,9 @@ func (l Limits) or(others Limits) Limits {
 func (s *Space) checkMade(c Config) error {
 	is := s.Limits()
 	want := c.Limits.or(is)
+	if c.Part {
+		want.FirstNode = c.Limits.FirstNode
+	}
 	if c.NoReserve {
 		want.Reserve = 0
 	}

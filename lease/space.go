@@ -156,6 +156,9 @@ func (s *Space) beginAtOnce(ctx context.Context, marked *snapshot) (done bool, e
 }
 
 func newSpace(engine Engine, config Config) (*Space, error) {
+	if err := config.checkName(); err != nil {
+		return nil, err
+	}
 	s := &Space{
 		engine:      engine,
 		name:        cmp.Or(config.Name, "default"),
@@ -166,10 +169,6 @@ func newSpace(engine Engine, config Config) (*Space, error) {
 	}
 	if s.now == nil {
 		s.now = time.Now
-	}
-	if !spaceName.MatchString(s.name) {
-		return nil, fmt.Errorf("%w: space %q: want a name of 1 to %d of a-z, 0-9, dash, underscore and dot",
-			ErrInvalid, s.name, longestSpace)
 	}
 	return s, nil
 }

@@ -199,6 +199,9 @@ func TestDefaultReserve(t *testing.T) {
 		if c.want > 0 {
 			require.Refuses(t, ErrMismatch, "Open without a reserve")(Open(t.Context(), conn{memory: data}, Config{NoReserve: true}))
 		}
+		if c.limits.FirstNode > 0 {
+			require.Refuses(t, ErrMismatch, "Open of a part from 0 on")(Open(t.Context(), conn{memory: data}, Config{Part: true}))
+		}
 	}
 }
 

@@ -17,18 +17,15 @@ import (
 
 var errNone = errors.New("none left")
 
-// A tap gives n drops each second, from the next one on.
+// A tap gives n drops each second, from the next one on. A queue calls try once at a time.
 type tap struct {
 	n      int
-	mu     sync.Mutex
 	second int64 // of the last try
 	left   int   // drops in that second
 	tries  int
 }
 
-func (t *tap) try() (time.Duration, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+func (t *tap) try() (pause time.Duration, err error) {
 	t.tries++
 	now := time.Now()
 	if now.Unix() > t.second {
@@ -42,6 +39,28 @@ func (t *tap) try() (time.Duration, error) {
 	return 0, nil
 }
 
+// begin calls Wait in a goroutine, and returns once that waits or has returned. What it returns comes through the
+// channel, and so does a panic, as an error.
+func begin(ctx context.Context, q *Queue, try func() (time.Duration, error)) <-chan error {
+	result := make(chan error, 1)
+	go func() {
+		defer func() {
+			if value := recover(); value != nil {
+				result <- fmt.Errorf("panic: %v", value)
+			}
+		}()
+		result <- q.Wait(ctx, try)
+	}()
+	synctest.Wait()
+	return result
+}
+
+// wantEmpty checks that no caller waits, and no timer.
+func wantEmpty(t *testing.T, q *Queue) {
+	t.Helper()
+	require.That(t, q.Empty() && q.timer == nil, "the line is empty: %v; its timer: %v", q.Empty(), q.timer)
+}
+
 // Those who wait are served in the order in which they came.
 func TestFirstComeFirstServed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -49,33 +68,24 @@ func TestFirstComeFirstServed(t *testing.T) {
 		water := tap{n: 3, second: time.Now().Unix()}
 		var served []int
 		for i := range 10 {
-			go func() {
-				err := q.Wait(t.Context(), func() (time.Duration, error) {
-					pause, err := water.try()
-					if err == nil {
-						water.mu.Lock()
-						defer water.mu.Unlock()
-						served = append(served, i)
-					}
-					return pause, err
-				})
-				if err != nil {
-					t.Error(err)
+			begin(t.Context(), q, func() (pause time.Duration, err error) {
+				pause, err = water.try()
+				if err == nil {
+					served = append(served, i)
 				}
-			}()
-			synctest.Wait()
+				return pause, err
+			})
 		}
 		for second := 1; second <= 4; second++ {
 			time.Sleep(time.Second)
 			synctest.Wait()
 			want := []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}[:min(3*second, 10)]
-			water.mu.Lock()
+			q.mu.Lock()
 			require.That(t, slices.Equal(served, want), "after %d s served %v, want %v", second, served, want)
-			water.mu.Unlock()
+			q.mu.Unlock()
 		}
-		if water.tries > 10+10+4 { // each when it comes and when it is served, and the first in line once a second
-			t.Errorf("%d tries", water.tries)
-		}
+		// Each tries when it comes and when it is served, and the first in line once a second.
+		require.That(t, q.Empty() && water.tries <= 10+10+4, "%d tries", water.tries)
 	})
 }
 
@@ -86,34 +96,24 @@ func TestLeaving(t *testing.T) {
 		q := New("test")
 		water := tap{n: 1, second: time.Now().Unix()}
 		enough := errors.New("enough")
-		var errs [4]error
-		for i := range errs {
-			ctx, cancel := context.WithCancelCause(t.Context())
-			time.AfterFunc(time.Second/2, func() {
-				if i%2 == 0 {
-					cancel(enough)
-				}
-			})
-			go func() { errs[i] = q.Wait(ctx, water.try) }()
-			synctest.Wait()
+		leaving, leave := context.WithCancelCause(t.Context())
+		var results [4]<-chan error
+		for i := range results {
+			ctx := t.Context()
+			if i%2 == 0 {
+				ctx = leaving
+			}
+			results[i] = begin(ctx, q, water.try)
 		}
-		time.Sleep(3 * time.Second)
-		synctest.Wait()
-		for _, i := range []int{0, 2} {
-			require.That(t, errors.Is(errs[i], enough) && errors.Is(errs[i], errNone),
-				"%d left: %v, want %v and %v", i, errs[i], enough, errNone)
-		}
-		for _, i := range []int{1, 3} {
-			require.That(t, errs[i] == nil, "%d: %v", i, errs[i])
+		time.Sleep(time.Second / 2)
+		leave(enough)
+		for i, result := range results {
+			err := <-result
+			left := errors.Is(err, enough) && errors.Is(err, errNone)
+			require.That(t, left == (i%2 == 0) && (left || err == nil), "%d: %v", i, err)
 		}
 		wantEmpty(t, q)
 	})
-}
-
-// wantEmpty checks that no caller waits, and no timer.
-func wantEmpty(t *testing.T, q *Queue) {
-	t.Helper()
-	require.That(t, q.Empty() && q.timer == nil, "the line is empty: %v; its timer: %v", q.Empty(), q.timer)
 }
 
 // ends are functions that don't return.
@@ -140,31 +140,17 @@ func TestFunctionsThatDoNotReturn(t *testing.T) {
 					}
 					return 0, errNone
 				}
-				var errs [2]chan error
-				for i := range errs {
-					errs[i] = make(chan error, 1)
-					go func() {
-						defer func() {
-							if value := recover(); value != nil {
-								errs[i] <- fmt.Errorf("panic: %v", value)
-							}
-						}()
-						errs[i] <- q.Wait(t.Context(), try)
-					}()
-					synctest.Wait()
-				}
+				first := begin(t.Context(), q, try)
+				second := begin(t.Context(), q, try)
 				if by == "another" {
 					go q.Serve()
 				}
-				first := <-errs[0]
-				if first == nil || first == errNone {
-					t.Errorf("%s, served by %s: %v", name, by, first)
-				} else if panicked := first.Error() == "panic: oh"; panicked != (name == "panic") {
-					t.Errorf("%s, served by %s: %v", name, by, first)
-				}
-				if second := <-errs[1]; second != errNone || !q.Empty() {
-					t.Errorf("%s, served by %s: the second one: %v", name, by, second)
-				}
+				err := <-first
+				isPanic := fmt.Sprint(err) == "panic: oh"
+				require.That(t, err != nil && err != errNone && isPanic == (name == "panic"),
+					"%s, served by %s: %v", name, by, err)
+				err = <-second
+				require.That(t, err == errNone && q.Empty(), "%s, served by %s: the second one: %v", name, by, err)
 			})
 		}
 	}
@@ -287,14 +273,10 @@ func TestLoneFunctionThatDoesNotReturn(t *testing.T) {
 			over, cancel := context.WithCancel(t.Context())
 			cancel()
 			for where, q := range map[string]*Queue{"alone": outside, "in line": New("test")} {
-				go func() {
-					defer func() { recover() }()
-					q.Wait(t.Context(), func() (time.Duration, error) {
-						end()
-						return 0, nil
-					})
-				}()
-				synctest.Wait()
+				begin(t.Context(), q, func() (time.Duration, error) {
+					end()
+					return 0, nil
+				})
 				wantEmpty(t, q)
 				err := q.Wait(over, func() (time.Duration, error) { return time.Hour, errNone })
 				require.ErrorIs(t, err, errNone, "%s, %s", name, where)
@@ -310,22 +292,17 @@ func TestServedAtTheEnd(t *testing.T) {
 		q := New("test")
 		tries := 0
 		ctx, cancel := context.WithCancel(t.Context())
-		got := make(chan error, 1)
-		go func() {
-			got <- q.Wait(ctx, func() (time.Duration, error) {
-				tries++
-				if tries == 1 {
-					return time.Hour, errNone
-				}
-				cancel() // and now it waits for the line, to leave it
-				return -1, over
-			})
-		}()
-		synctest.Wait()
+		result := begin(ctx, q, func() (time.Duration, error) {
+			tries++
+			if tries == 1 {
+				return time.Hour, errNone
+			}
+			cancel() // and now it waits for the line, to leave it
+			return -1, over
+		})
 		q.Serve()
-		if err := <-got; err != over || !q.Empty() {
-			t.Errorf("Wait = %v, want %v", err, over)
-		}
+		require.Equal(t, <-result, over, "Wait")
+		wantEmpty(t, q)
 	})
 }
 
@@ -347,7 +324,7 @@ func TestOneTimer(t *testing.T) {
 		}
 
 		ctx, cancel := context.WithCancel(t.Context())
-		go q.Wait(ctx, try)
+		begin(ctx, q, try)
 		want(1, time.Minute)
 		for range 100 {
 			q.Serve()
@@ -358,7 +335,7 @@ func TestOneTimer(t *testing.T) {
 
 		cancel()
 		synctest.Wait()
-		go q.Wait(t.Context(), try)
+		begin(t.Context(), q, try)
 		want(103, 59*time.Minute)
 		want(104, time.Minute)
 	})

@@ -27,7 +27,7 @@ var changes = []struct{ name, file, says, right, wrong string }{
 		`json:"is"`,
 	},
 	{"a number of a field", "service/client/api/randflake/v1/counter.pb.go",
-		"breaks: protocol: randflake.v1.ListRequest.limit was 3, ",
+		"breaks: protocol: randflake.v1.ListCountersRequest.limit was 3, ",
 		`"\x05limit\x18\x03 `,
 		`"\x05limit\x18\x04 `,
 	},
@@ -101,12 +101,12 @@ var changes = []struct{ name, file, says, right, wrong string }{
 `,
 	},
 	{"a new field of the protocol", "service/client/api/randflake/v1/counter.pb.go",
-		"adds: protocol: randflake.v1.GetResponse.more: 2, optional bool",
-		`">\n" +
-	"\vGetResponse\x12/\n" +
+		"adds: protocol: randflake.v1.GetCounterResponse.more: 2, optional bool",
+		`"E\n" +
+	"\x12GetCounterResponse\x12/\n" +
 	"\acounter\x18\x01 \x01(\v2\x15.randflake.v1.CounterR\acounter`,
-		`"R\n" +
-	"\vGetResponse\x12/\n" +
+		`"Y\n" +
+	"\x12GetCounterResponse\x12/\n" +
 	"\acounter\x18\x01 \x01(\v2\x15.randflake.v1.CounterR\acounter\x12\x12\n" +
 	"\x04more\x18\x02 \x01(\bR\x04more`,
 	},

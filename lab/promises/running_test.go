@@ -148,7 +148,7 @@ rules: [{principals: [web], spaces: ["*"], verbs: [lease, list, mint, inspect, c
 	s.call(t, "IDService/Inspect", fmt.Sprintf(`{"space":"orders","text":"%.13s"}`, id))
 	s.call(t, "CounterService/Next", `{"space":"orders","counter":"daily"}`)
 	s.call(t, "CounterService/Next", `{"space":"orders","counter":"all"}`)
-	s.call(t, "CounterService/Set", `{"space":"orders","counter":"all","next":"70000"}`)
+	s.call(t, "CounterService/SetCounter", `{"space":"orders","counter":"all","next":"70000"}`)
 	response, err := http.Get(s.url) // without a token
 	require.NoError(t, err)
 	response.Body.Close()

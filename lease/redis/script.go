@@ -58,13 +58,11 @@ func (e *Engine) untilDone(ctx context.Context, operation string, args []any) (l
 
 // evaluate has the script run, and makes sure that what it did is durable, in one round trip.
 func (e *Engine) evaluate(ctx context.Context, operation string, args []any) (lease.Answer, error) {
-	head := []any{"evalsha", hash, len(e.keys), e.keys[0], e.keys[1]}
-	args = slices.Concat(head, []any{operation, e.config.Replicas}, args) // in the order of ARGV in engine.lua
-	array, err := e.roundTrip(ctx, args)
+	keys := []any{len(e.keys), e.keys[0], e.keys[1]}
+	args = slices.Concat(keys, []any{operation, e.config.Replicas}, args) // in the order of ARGV in engine.lua
+	array, err := e.roundTrip(ctx, "evalsha", hash, args)
 	if redis.HasErrorPrefix(err, "NOSCRIPT") { // nothing has run, so it may be sent again
-		args[0] = "eval"
-		args[1] = source
-		array, err = e.roundTrip(ctx, args)
+		array, err = e.roundTrip(ctx, "eval", source, args)
 	}
 	if err != nil {
 		return lease.Answer{}, err
@@ -72,10 +70,10 @@ func (e *Engine) evaluate(ctx context.Context, operation string, args []any) (le
 	return parseReply(array)
 }
 
-// roundTrip sends the script, then the question for the settings, then the one for replicas that
+// roundTrip sends the script, as its text or as its hash, then the question for the settings, then the one for replicas that
 // have what the script did. It returns the reply of the script. With wrong settings or too few replicas
 // it returns an error although the script has run: then nothing is acknowledged that could be lost.
-func (e *Engine) roundTrip(ctx context.Context, args []any) ([]any, error) {
+func (e *Engine) roundTrip(ctx context.Context, command, script string, args []any) ([]any, error) {
 	client, err := e.primary(ctx)
 	if err != nil {
 		return nil, swap.Unmade(err)
@@ -83,11 +81,11 @@ func (e *Engine) roundTrip(ctx context.Context, args []any) ([]any, error) {
 	limit := replicaTime(ctx)
 
 	// Those that are not sent have no error, and the value 0.
-	script := redis.NewCmd(ctx, args...)
+	run := redis.NewCmd(ctx, append([]any{command, script}, args...)...)
 	settings := redis.NewMapStringStringCmd(ctx, questionForSettings()...)
 	copies := redis.NewIntCmd(ctx, "wait", e.config.Replicas, max(limit.Milliseconds(), 1))
 	pipe := client.Pipeline()
-	pipe.Process(ctx, once{script})
+	pipe.Process(ctx, once{run})
 	if !e.config.DurableSettings {
 		pipe.Process(ctx, settings)
 	}
@@ -100,8 +98,8 @@ func (e *Engine) roundTrip(ctx context.Context, args []any) ([]any, error) {
 			cluster.ReloadState(ctx) // in the background: the keys may have moved to another server
 		}
 		switch {
-		case script.Err() != nil: // also if there was no connection
-			return nil, explain(script.Err())
+		case run.Err() != nil: // also if there was no connection
+			return nil, explain(run.Err())
 		case settings.Err() != nil:
 			return nil, notAllowed(settings.Err())
 		}
@@ -110,7 +108,7 @@ func (e *Engine) roundTrip(ctx context.Context, args []any) ([]any, error) {
 	if err := e.checkDurable(settings.Val(), int(copies.Val()), limit); err != nil {
 		return nil, err
 	}
-	return script.Slice()
+	return run.Slice()
 }
 
 // A once is a command that the client must not send again: if only the reply was lost, the command

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/redact"
 	"github.com/randflake/randflake/internal/smallfile"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/local"
@@ -82,7 +83,7 @@ func FromEnvironment() (string, error) {
 		err = errors.New("it is empty")
 	}
 	if err != nil { // it may show a password, if somebody took one variable for the other
-		return "", fmt.Errorf("RANDFLAKE_STORE_FILE: want a file that contains the name of a store: %s", Redact(err.Error()))
+		return "", fmt.Errorf("RANDFLAKE_STORE_FILE: want a file that contains the name of a store: %s", redact.Passwords(err.Error()))
 	}
 	return name, nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/randflake/randflake/internal/redact"
 	"github.com/randflake/randflake/lease/internal/storeurl"
 )
 
@@ -138,5 +139,5 @@ func (l Location) String() string {
 	if l.URL == "" {
 		return l.Dir
 	}
-	return Redact(l.URL, l.URL)
+	return redact.Passwords(l.URL, l.URL)
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/redact"
 	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/local"
@@ -109,7 +110,7 @@ func TestNames(t *testing.T) {
 		}
 		said := fmt.Sprint(got, err, openErr, createErr)
 		require.That(t, !strings.Contains(said, password), "%s: %s", n.name, said)
-		if n.name = Redact(n.name); n.url != "" && strings.Contains(n.name, password) {
+		if n.name = redact.Passwords(n.name); n.url != "" && strings.Contains(n.name, password) {
 			t.Errorf("redacted: %s", n.name)
 		}
 	}

@@ -317,31 +317,31 @@ func TestToken(t *testing.T) {
 type counting struct {
 	randflakev1connect.UnimplementedCounterServiceHandler
 	asked proto.Message
-	run   *api.CounterServiceTakeResponse // nil is a sound one
+	run   *api.TakeNumbersResponse // nil is a sound one
 	err   error
 }
 
-func (c *counting) Set(_ context.Context, r *api.SetRequest) (*api.SetResponse, error) {
+func (c *counting) SetCounter(_ context.Context, r *api.SetCounterRequest) (*api.SetCounterResponse, error) {
 	c.asked = r
-	return &api.SetResponse{}, c.err
+	return &api.SetCounterResponse{}, c.err
 }
 
-func (c *counting) List(_ context.Context, r *api.ListRequest) (*api.ListResponse, error) {
+func (c *counting) ListCounters(_ context.Context, r *api.ListCountersRequest) (*api.ListCountersResponse, error) {
 	c.asked = r
-	return &api.ListResponse{Counters: []*api.Counter{{Name: "a", Next: proto.Int64(7)}, {Name: "b"}}}, c.err
+	return &api.ListCountersResponse{Counters: []*api.Counter{{Name: "a", Next: proto.Int64(7)}, {Name: "b"}}}, c.err
 }
 
-func (c *counting) Get(_ context.Context, r *api.GetRequest) (*api.GetResponse, error) {
+func (c *counting) GetCounter(_ context.Context, r *api.GetCounterRequest) (*api.GetCounterResponse, error) {
 	c.asked = r
-	return &api.GetResponse{Counter: &api.Counter{Name: "a", Start: 1, Step: 1, Last: 9, Next: proto.Int64(7)}}, c.err
+	return &api.GetCounterResponse{Counter: &api.Counter{Name: "a", Start: 1, Step: 1, Last: 9, Next: proto.Int64(7)}}, c.err
 }
 
-func (c *counting) Take(_ context.Context, r *api.CounterServiceTakeRequest) (*api.CounterServiceTakeResponse, error) {
+func (c *counting) TakeNumbers(_ context.Context, r *api.TakeNumbersRequest) (*api.TakeNumbersResponse, error) {
 	c.asked = r
 	if c.run != nil {
 		return c.run, nil
 	}
-	return &api.CounterServiceTakeResponse{First: 7, Count: 1, Step: 1}, c.err
+	return &api.TakeNumbersResponse{First: 7, Count: 1, Step: 1}, c.err
 }
 
 // TestCounters: calls of counters arrive as they were made, and their answers and errors come back.
@@ -372,13 +372,13 @@ func TestCounters(t *testing.T) {
 		asked proto.Message
 		want  any
 	}{
-		{"set", set, &api.SetRequest{Space: "demo", Counter: "a", Next: 8}, nil},
-		{"next", next, &api.CounterServiceTakeRequest{Space: "demo", Counter: "a", Count: 1}, int64(7)},
-		{"open", open, &api.GetRequest{Space: "demo", Counter: "a"}, true},
-		{"list", list(10), &api.ListRequest{Space: "demo", After: "x", Limit: 10}, 2},
-		{"list all", list(5000), &api.ListRequest{Space: "demo", After: "x", Limit: 1000}, 2},
-		{"list none", list(0), &api.ListRequest{Space: "demo", After: "x", Limit: 1}, 2},
-		{"list one", list(1), &api.ListRequest{Space: "demo", After: "x", Limit: 1}, 2},
+		{"set", set, &api.SetCounterRequest{Space: "demo", Counter: "a", Next: 8}, nil},
+		{"next", next, &api.TakeNumbersRequest{Space: "demo", Counter: "a", Count: 1}, int64(7)},
+		{"open", open, &api.GetCounterRequest{Space: "demo", Counter: "a"}, true},
+		{"list", list(10), &api.ListCountersRequest{Space: "demo", After: "x", Limit: 10}, 2},
+		{"list all", list(5000), &api.ListCountersRequest{Space: "demo", After: "x", Limit: 1000}, 2},
+		{"list none", list(0), &api.ListCountersRequest{Space: "demo", After: "x", Limit: 1}, 2},
+		{"list one", list(1), &api.ListCountersRequest{Space: "demo", After: "x", Limit: 1}, 2},
 	} {
 		service.err = nil
 		got, err := tt.call()
@@ -389,16 +389,16 @@ func TestCounters(t *testing.T) {
 	}
 	require.ErrorIs(t, counters.Create(t.Context(), "a", counter.Config{}), errors.ErrUnsupported, "create")
 	service.err = nil
-	service.run = &api.CounterServiceTakeResponse{First: 7, Count: 1, Step: 1, Period: "2027-01-15"}
+	service.run = &api.TakeNumbersResponse{First: 7, Count: 1, Step: 1, Period: "2027-01-15"}
 	for key, want := range map[string]error{"2027-01-15": nil, "2027-01-16": lease.ErrClock} {
 		period := lease.Period{Of: "day@UTC", Key: key}
 		if run, err := counters.Source().TakeNumbers(t.Context(), "a", period, 1); !errors.Is(err, want) {
 			t.Errorf("in period %s: %+v, error %v, want %v", key, run, err, want)
 		}
 	}
-	service.run = &api.CounterServiceTakeResponse{First: 0, Count: 1, Step: 1}
+	service.run = &api.TakeNumbersResponse{First: 0, Count: 1, Step: 1}
 	require.Gives(t, int64(0), "of a counter from 0 on")(strict.Next(t.Context()))
-	for _, run := range []*api.CounterServiceTakeResponse{
+	for _, run := range []*api.TakeNumbersResponse{
 		{},
 		{First: 7, Step: 1},
 		{First: 7, Count: -1, Step: 1},

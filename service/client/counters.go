@@ -47,7 +47,7 @@ func (c *counters) CreateCounter(context.Context, lease.Counter) error {
 // TakeNumbers returns lease.ErrClock if the service is in another period, as may be for a moment when
 // one ends. The numbers that it took there are lost, and package numbers tries again.
 func (c *counters) TakeNumbers(ctx context.Context, name string, period lease.Period, n int64) (lease.Run, error) {
-	got, err := call(ctx, &c.replicas, "take numbers", counterClient.Take, &api.CounterServiceTakeRequest{
+	got, err := call(ctx, &c.replicas, "take numbers", counterClient.TakeNumbers, &api.TakeNumbersRequest{
 		Space:   c.space,
 		Counter: name,
 		Count:   n,
@@ -68,7 +68,7 @@ func (c *counters) TakeNumbers(ctx context.Context, name string, period lease.Pe
 }
 
 func (c *counters) SetCounter(ctx context.Context, name string, next int64) error {
-	_, err := call(ctx, &c.replicas, "set counter", counterClient.Set, &api.SetRequest{
+	_, err := call(ctx, &c.replicas, "set counter", counterClient.SetCounter, &api.SetCounterRequest{
 		Space:   c.space,
 		Counter: name,
 		Next:    next,
@@ -77,7 +77,7 @@ func (c *counters) SetCounter(ctx context.Context, name string, next int64) erro
 }
 
 func (c *counters) Counter(ctx context.Context, name string) (lease.Counter, error) {
-	got, err := call(ctx, &c.replicas, "get counter", counterClient.Get, &api.GetRequest{
+	got, err := call(ctx, &c.replicas, "get counter", counterClient.GetCounter, &api.GetCounterRequest{
 		Space:   c.space,
 		Counter: name,
 	})
@@ -90,7 +90,7 @@ func (c *counters) Counter(ctx context.Context, name string) (lease.Counter, err
 const maxList = 1000 // counters in an answer of the service
 
 func (c *counters) Counters(ctx context.Context, after string, limit int) (all []lease.Counter, err error) {
-	got, err := call(ctx, &c.replicas, "list counters", counterClient.List, &api.ListRequest{
+	got, err := call(ctx, &c.replicas, "list counters", counterClient.ListCounters, &api.ListCountersRequest{
 		Space: c.space,
 		After: after,
 		Limit: uint32(min(max(limit, 1), maxList)),

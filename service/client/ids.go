@@ -5,7 +5,6 @@ import (
 	"encoding"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -36,26 +35,16 @@ type IDs[I ID] struct {
 	calls singleflight.Group // of Mint, one at a time
 
 	mu    sync.Mutex
-	ready []batch[I] // in the order in which they were made
-	retry time.Time  // after a failed call: until then only a caller that waits makes another one
+	ready stock[I]
+	retry time.Time // after a failed call: until then only a caller that waits makes another one
 }
 
 type idClient = randflakev1connect.IDServiceClient
-
-// A batch is what is left of the IDs of one call.
-type batch[I ID] struct {
-	asked time.Time // when the call began
-	ids   []I
-}
 
 const (
 	defaultBatch = 512
 	maxBatch     = 1 << 16     // as the service has it
 	mintPause    = time.Second // after a failed call
-
-	// maxAge bounds how long a batch is used: a copy of a running machine has the same batches as
-	// its original, and returns their IDs a second time.
-	maxAge = 5 * time.Minute
 )
 
 // NewIDs returns the IDs of a space, whose kind must be I. Calls go to addresses in the same way as
@@ -102,28 +91,12 @@ func (s *IDs[I]) take(dst []I) (n int, minted <-chan singleflight.Result) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.settings.now()
-	s.ready = slices.DeleteFunc(s.ready, func(b batch[I]) bool { return b.age(now) > maxAge })
-	left := 0
-	for i := range s.ready {
-		b := &s.ready[i]
-		k := copy(dst[n:], b.ids)
-		b.ids = b.ids[k:]
-		n += k
-		left += len(b.ids)
-	}
-	s.ready = slices.DeleteFunc(s.ready, func(b batch[I]) bool { return len(b.ids) == 0 })
+	n, left := s.ready.take(dst, now)
 	aheadOfNeed := left <= s.settings.batch/4 && now.After(s.retry)
 	if aheadOfNeed || n < len(dst) {
 		minted = s.calls.DoChan("", s.fetch)
 	}
 	return n, minted
-}
-
-// age returns how old a batch is, by the monotonic clock or the wall clock, whichever says more. The
-// monotonic clock stands still in a machine that is stopped, and the wall clock may be set.
-func (b *batch[I]) age(now time.Time) time.Duration {
-	byWallClock := now.Round(0).Sub(b.asked).Abs()
-	return max(now.Sub(b.asked), byWallClock)
 }
 
 // fetch makes a call. It does not end with the context of a caller, as others wait for it, too.
@@ -145,7 +118,7 @@ func (s *IDs[I]) fetch() (any, error) {
 		s.retry = s.settings.now().Add(mintPause)
 		return nil, err
 	}
-	s.ready = append(s.ready, batch[I]{asked, ids})
+	s.ready.add(asked, ids)
 	return nil, nil
 }
 

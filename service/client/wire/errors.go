@@ -95,7 +95,7 @@ var codings = []coding{
 // err. An error without a coding is sent as lease.ErrStore, so clients learn only that the store
 // does not answer. The store's location is cut out of its text.
 func Error(err error, procedure, location string) (sent *connect.Error, whole bool) {
-	if errors.As(err, &sent) {
+	if sent, ok := errors.AsType[*connect.Error](err); ok {
 		describe(sent, procedure)
 		return sent, true
 	}
@@ -110,8 +110,7 @@ func Error(err error, procedure, location string) (sent *connect.Error, whole bo
 	if location != "" {
 		known.text = strings.ReplaceAll(known.text, location, "its space")
 	}
-	var wait *lease.WaitError
-	if errors.As(err, &wait) {
+	if wait, ok := errors.AsType[*lease.WaitError](err); ok {
 		known.all = append(known.all, wait)
 	}
 	sent = connect.NewError(as.code, known)
@@ -177,13 +176,11 @@ func describe(sent *connect.Error, procedure string) {
 	if errors.Is(sent, randflake.ErrLeaseEnded) {
 		pause = noLeasePause
 	}
-	var wait *lease.WaitError
-	if errors.As(sent, &wait) {
+	if wait, ok := errors.AsType[*lease.WaitError](sent); ok {
 		info.Metadata[untilKey] = strconv.FormatInt(wait.Until.Unix(), 10)
 		pause = max(time.Until(wait.Until), 0)
 	}
-	var over *LimitError
-	if errors.As(sent, &over) {
+	if over, ok := errors.AsType[*LimitError](sent); ok {
 		info.Metadata[limitKey] = strconv.FormatUint(over.Limit, 10)
 	}
 	addDetail(sent, info)
@@ -230,8 +227,8 @@ func Reason(err error) string {
 
 // infoOf returns the error that the service sent, and what it says for programs, or nil.
 func infoOf(err error) (*connect.Error, *errdetails.ErrorInfo) {
-	var sent *connect.Error
-	if !errors.As(err, &sent) {
+	sent, ok := errors.AsType[*connect.Error](err)
+	if !ok {
 		return nil, nil
 	}
 	for _, detail := range sent.Details() {

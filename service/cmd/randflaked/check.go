@@ -31,9 +31,9 @@ func check(args []string, out, stderr io.Writer) error {
 		return usageError("check: which file? say --config FILE")
 	}
 	c, err := config.Read(*file)
-	var unread *fs.PathError
+	_, isUnread := errors.AsType[*fs.PathError](err)
 	switch {
-	case errors.As(err, &unread):
+	case isUnread:
 		return err
 	case err == nil && !*offline:
 		err = probe(c)
@@ -67,7 +67,7 @@ func probe(c *config.Config) error {
 			problems = append(problems, fmt.Errorf("audit: %s is a directory: want a file", c.Audit.File))
 		}
 	}
-	policy, err := access.New(c, &access.Policy{}, quiet)
+	policy, err := access.New(c, &access.Policy{}, slog.New(slog.DiscardHandler)) // the errors go to the caller
 	switch {
 	case err != nil:
 		problems = append(problems, err)
@@ -77,18 +77,11 @@ func probe(c *config.Config) error {
 	return errors.Join(problems...)
 }
 
-// quiet is the logger of what check tries: its errors go to the caller alone.
-var quiet = slog.New(slog.DiscardHandler)
-
 // probeSpace returns why a space can't be opened.
 func probeSpace(c config.Space) error {
-	s, err := space.New(c, space.Options{Open: url.Open, Logger: quiet})
-	if err != nil {
-		return err
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), probeTime)
 	defer cancel()
-	err = s.Try(ctx)
+	err := space.Try(ctx, c, url.Open)
 	if errors.Is(err, lease.ErrNoSpace) {
 		return fmt.Errorf("%w; correct the name, or create it with randflake store init", err)
 	}

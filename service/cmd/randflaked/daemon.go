@@ -144,7 +144,8 @@ func (d *daemon) apply(next *config.Config) error {
 	if err := d.server.Configure(next); err != nil {
 		return err
 	}
-	d.level.Set(next.Level)
+	level, _ := next.Log.ParseLevel() // it was checked
+	d.level.Set(level)
 	d.config = next
 	return nil
 }

@@ -28,8 +28,8 @@ import (
 
 	"github.com/redis/go-redis/v9/logging"
 
+	"github.com/randflake/randflake/internal/redact"
 	"github.com/randflake/randflake/internal/stdout"
-	"github.com/randflake/randflake/lease/url"
 	"github.com/randflake/randflake/service/internal/access"
 	"github.com/randflake/randflake/service/internal/server"
 	"github.com/randflake/randflake/service/internal/timed"
@@ -40,7 +40,7 @@ func main() {
 	stderr := &timed.File{File: os.Stderr}
 	args := os.Args[1:]
 	if err := run(args, os.Stdout, stderr); err != nil && !errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintln(stderr, "randflaked:", url.Redact(err.Error(), args...)) // an error may quote a URL with a password
+		fmt.Fprintln(stderr, "randflaked:", redact.Passwords(err.Error(), args...)) // an error may quote a URL with a password
 		switch {
 		case errors.As(err, new(usageError)):
 			os.Exit(2)

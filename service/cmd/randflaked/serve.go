@@ -11,11 +11,10 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"strconv"
-	"strings"
 	"syscall"
 
+	"github.com/randflake/randflake/internal/redact"
 	"github.com/randflake/randflake/lease/local"
-	"github.com/randflake/randflake/lease/url"
 	"github.com/randflake/randflake/service/internal/config"
 )
 
@@ -92,43 +91,21 @@ func tuneMemory() error {
 	if text == "" {
 		return nil
 	}
-	memory := parseMemory(text)
-	if memory == 0 {
-		return fmt.Errorf("RANDFLAKED_MEMORY=%.40q: want a size as GOMEMLIMIT has it, such as 512MiB: "+
-			"digits, and B, KiB, MiB, GiB, TiB or nothing for bytes", text)
+	memory, err := strconv.ParseUint(text, 10, 63)
+	if err != nil || memory == 0 {
+		return fmt.Errorf("RANDFLAKED_MEMORY=%.40q: want bytes in digits, as Kubernetes says them; "+
+			"GOMEMLIMIT may be such as 460MiB", text)
 	}
 	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(memory / 10 * 9) // the rest is for what Go does not count
+		debug.SetMemoryLimit(int64(memory / 10 * 9)) // the rest is for what Go does not count
 	}
 	return nil
-}
-
-// units are those of GOMEMLIMIT. The first that ends a size is its unit.
-var units = []struct {
-	name  string
-	shift int
-}{{"KiB", 10}, {"MiB", 20}, {"GiB", 30}, {"TiB", 40}, {"B", 0}, {"", 0}}
-
-// parseMemory reads a size as Go's runtime reads GOMEMLIMIT, and returns 0 for what is none.
-func parseMemory(text string) (bytes int64) {
-	for _, unit := range units {
-		digits, found := strings.CutSuffix(text, unit.name)
-		if !found {
-			continue
-		}
-		n, err := strconv.ParseUint(digits, 10, 63-unit.shift)
-		if err != nil {
-			return 0
-		}
-		return int64(n) << unit.shift
-	}
-	return 0
 }
 
 // redacted takes the passwords of URLs out of errors in the log.
 func redacted(_ []string, a slog.Attr) slog.Attr {
 	if a.Key == "error" {
-		a.Value = slog.StringValue(url.Redact(a.Value.String()))
+		a.Value = slog.StringValue(redact.Passwords(a.Value.String()))
 	}
 	return a
 }

@@ -120,7 +120,7 @@ rules:
 	last := map[string]int64{}
 	given := 0
 	for i := range 1000 {
-		procedure := "CounterService/" + one("Take", "Take", "Take", "Next", "Next", "Get", "Set", "List")
+		procedure := "CounterService/" + one("TakeNumbers", "TakeNumbers", "TakeNumbers", "Next", "Next", "GetCounter", "SetCounter", "ListCounters")
 		if random.IntN(10) == 0 {
 			procedure = one("LeaseService/Take", "LeaseService/GetLimits", "IDService/Mint", "IDService/Inspect")
 		}
@@ -131,7 +131,7 @@ rules:
 			`,"period":` + one(`""`, `"2026"`, `"zz"`, `"9999-12-31"`, `"fy9999"`) +
 			`,"periodBegin":` + one(`0`, `"-9223372036854775808"`, `"9223372036854775807"`, `"1800000000"`) +
 			`,"period_begin":"1","start":1,"step":-1,"next":` + one(`0`, `1`, `"9223372036854775807"`) + one(`}`, `}`, `}`, `}`, ``)
-		mayCall := strings.HasPrefix(procedure, "CounterService/") && !strings.HasSuffix(procedure, "/Set")
+		mayCall := strings.HasPrefix(procedure, "CounterService/") && !strings.HasSuffix(procedure, "/SetCounter")
 		if _, code := g.call("thief", procedure, body); code == "" {
 			given++
 			require.Must(t, mayCall, "%s %s is not denied", procedure, body)
@@ -140,7 +140,7 @@ rules:
 			if i%10 > 0 {
 				continue
 			}
-			first, code := g.call("owner", "CounterService/Take", `{"space":"orders","counter":"`+counter+`","count":3}`)
+			first, code := g.call("owner", "CounterService/TakeNumbers", `{"space":"orders","counter":"`+counter+`","count":3}`)
 			_, next := g.call("owner", "CounterService/Next", `{"space":"orders","counter":"`+counter+`"}`)
 			isBack := counter == "invoices" && first <= last[counter] // daily begins again each day
 			if code != "" || next != "" || isBack {
@@ -152,8 +152,8 @@ rules:
 	}
 	require.That(t, given >= 50 && last["invoices"] >= 1000,
 		"%d calls of the thief were answered, and the owner is at %v", given, last)
-	_, code := g.call("owner", "CounterService/Set", `{"space":"orders","counter":"invoices","next":"10000000"}`)
+	_, code := g.call("owner", "CounterService/SetCounter", `{"space":"orders","counter":"invoices","next":"10000000"}`)
 	require.Equal(t, code, "", "set")
-	first, code := g.call("owner", "CounterService/Take", `{"space":"orders","counter":"invoices"}`)
+	first, code := g.call("owner", "CounterService/TakeNumbers", `{"space":"orders","counter":"invoices"}`)
 	require.That(t, first == 10000000 && code == "", "after set: %d, %s", first, code)
 }

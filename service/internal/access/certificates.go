@@ -9,11 +9,40 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/randflake/randflake/internal/smallfile"
 	"github.com/randflake/randflake/service/internal/config"
 )
+
+// byCertificate returns the principal that a client's certificate names.
+func (p *Policy) byCertificate(of *tls.ConnectionState) (principal string, err error) {
+	if !p.trusts(of.VerifiedChains) {
+		return "", ErrCertificate
+	}
+	certificate := of.PeerCertificates[0]
+	var names, found []string
+	for _, name := range certificate.DNSNames {
+		names = append(names, "dns "+strings.ToLower(name))
+	}
+	for _, uri := range certificate.URIs {
+		names = append(names, "uri "+uri.String())
+	}
+	for _, name := range names {
+		if who := p.principals[name]; who != "" && !slices.Contains(found, who) {
+			found = append(found, who)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return "", fmt.Errorf("%w: no principal has a name of this certificate: %.100q", ErrUnknown, names)
+	case 1:
+		return found[0], nil
+	}
+	return "", fmt.Errorf("%w: its certificate names several principals, %q: "+
+		"want one with names of one of them", ErrUnknown, found)
+}
 
 // trusts reports whether one of these chains has not expired, and ends with one of the authorities
 // in force. TLS checks that only once, when the connection is made.

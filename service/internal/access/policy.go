@@ -4,10 +4,7 @@
 package access
 
 import (
-	"crypto/sha256"
 	"crypto/tls"
-	"crypto/x509"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -91,40 +88,13 @@ func (p *Policy) Identify(r *http.Request) (principal string, err error) {
 		if isEmpty || !strings.EqualFold(scheme, "Bearer") {
 			return "", fmt.Errorf("%w: Authorization: want Bearer and a token", ErrUnknown)
 		}
-		return p.byToken(r, token)
+		return p.byToken(r.Context(), token)
 	}
 	if r.TLS == nil || len(r.TLS.PeerCertificates) == 0 {
 		return "", fmt.Errorf("%w: want a header Authorization with a bearer token, or a client certificate",
 			ErrUnknown)
 	}
-	if !p.trusts(r.TLS.VerifiedChains) {
-		return "", ErrCertificate
-	}
-	return p.byCertificate(r.TLS.PeerCertificates[0])
-}
-
-// byCertificate returns the principal that a certificate names.
-func (p *Policy) byCertificate(certificate *x509.Certificate) (principal string, err error) {
-	var names, found []string
-	for _, name := range certificate.DNSNames {
-		names = append(names, "dns "+strings.ToLower(name))
-	}
-	for _, uri := range certificate.URIs {
-		names = append(names, "uri "+uri.String())
-	}
-	for _, name := range names {
-		if who := p.principals[name]; who != "" && !slices.Contains(found, who) {
-			found = append(found, who)
-		}
-	}
-	switch len(found) {
-	case 0:
-		return "", fmt.Errorf("%w: no principal has a name of this certificate: %.100q", ErrUnknown, names)
-	case 1:
-		return found[0], nil
-	}
-	return "", fmt.Errorf("%w: its certificate names several principals, %q: "+
-		"want one with names of one of them", ErrUnknown, found)
+	return p.byCertificate(r.TLS)
 }
 
 // identifyLocal admits requests whose Host is this machine. A page of another site whose name resolves to
@@ -136,44 +106,6 @@ func identifyLocal(r *http.Request) (principal string, err error) {
 		return config.Anyone, nil
 	}
 	return "", fmt.Errorf("%w: without principals calls are for localhost, not %.100q", ErrUnknown, host)
-}
-
-// A refusedToken is an error whose text shows strangers neither issuers nor keys.
-type refusedToken struct{ why error } // for the log, or nil
-
-func (refusedToken) Error() string { return ErrUnknown.Error() + ": no principal has this token" }
-func (refusedToken) Unwrap() error { return ErrUnknown }
-
-// Why returns the text of err for the log, which may say more than err does to strangers.
-func Why(err error) string {
-	var refused refusedToken
-	if errors.As(err, &refused) && refused.why != nil {
-		return refused.why.Error()
-	}
-	return err.Error()
-}
-
-// byToken returns the principal of a bearer token. The error contains nothing of the token.
-func (p *Policy) byToken(r *http.Request, token string) (principal string, err error) {
-	hash := sha256.Sum256([]byte(token))
-	if who := p.principals["token "+hex.EncodeToString(hash[:])]; who != "" {
-		return who, nil
-	}
-	isJWT := strings.Count(token, ".") == 2
-	if len(p.issuers) == 0 || !isJWT {
-		return "", refusedToken{}
-	}
-	signed, err := p.verify(r.Context(), token)
-	if err != nil {
-		return "", refusedToken{err}
-	}
-	who := p.tokens[signed]
-	if who == "" {
-		why := fmt.Errorf("no principal has tokens of the subject %.100q of %q",
-			signed.Subject, signed.Issuer)
-		return "", refusedToken{why}
-	}
-	return who, nil
 }
 
 // Allow returns the quota under which a principal may do what a verb stands for in a space: those

@@ -2,9 +2,12 @@ package access
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
@@ -12,6 +15,43 @@ import (
 
 	"github.com/randflake/randflake/service/internal/config"
 )
+
+// byToken returns the principal of a bearer token. The error contains nothing of the token.
+func (p *Policy) byToken(ctx context.Context, token string) (principal string, err error) {
+	hash := sha256.Sum256([]byte(token))
+	if who := p.principals["token "+hex.EncodeToString(hash[:])]; who != "" {
+		return who, nil
+	}
+	isJWT := strings.Count(token, ".") == 2
+	if len(p.issuers) == 0 || !isJWT {
+		return "", refusedToken{}
+	}
+	signed, err := p.verify(ctx, token)
+	if err != nil {
+		return "", refusedToken{err}
+	}
+	who := p.tokens[signed]
+	if who == "" {
+		why := fmt.Errorf("no principal has tokens of the subject %.100q of %q",
+			signed.Subject, signed.Issuer)
+		return "", refusedToken{why}
+	}
+	return who, nil
+}
+
+// A refusedToken is an error whose text shows strangers neither issuers nor keys.
+type refusedToken struct{ why error } // for the log, or nil
+
+func (refusedToken) Error() string { return ErrUnknown.Error() + ": no principal has this token" }
+func (refusedToken) Unwrap() error { return ErrUnknown }
+
+// Why returns the text of err for the log, which may say more than err does to strangers.
+func Why(err error) string {
+	if refused, ok := errors.AsType[refusedToken](err); ok && refused.why != nil {
+		return refused.why.Error()
+	}
+	return err.Error()
+}
 
 // algorithms are signatures by public keys only: with a shared key, whoever checks a token could also make one.
 var algorithms = []jose.SignatureAlgorithm{

@@ -4,6 +4,7 @@ package config
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -36,8 +37,6 @@ type Config struct {
 	Issuers    []Issuer    `yaml:"issuers"`
 	Principals []Principal `yaml:"principals"`
 	Rules      []Rule      `yaml:"rules"`
-
-	Level slog.Level `yaml:"-"` // what Log says
 }
 
 // Guarded reports whether calls are checked. Without principals, everything is allowed, but from this machine alone.
@@ -53,6 +52,12 @@ type TLS struct {
 // A Log is what the process says of itself, on standard error.
 type Log struct {
 	Level string `yaml:"level"` // debug, info, warn or error; default info
+}
+
+// ParseLevel returns the level of the least important lines.
+func (l Log) ParseLevel() (level slog.Level, err error) {
+	err = level.UnmarshalText([]byte(cmp.Or(l.Level, "info")))
+	return level, err
 }
 
 // An Audit is the log of what principals did.
@@ -250,10 +255,17 @@ func Parse(file string, data []byte) (*Config, error) {
 	if err := decoder.Decode(new(Config)); !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("config: %s: more than one document: want one", file)
 	}
-	return c, c.Check(file)
+	var root yaml.Node
+	if err := yaml.Unmarshal(data, &root); err != nil {
+		return nil, err // never: it was decoded
+	}
+	k := checker{file: file}
+	k.wholeNumbers(&root)
+	k.check(c)
+	return c, errors.Join(k.problems...)
 }
 
-// Check sets c.Level, and returns all that is wrong with the configuration. file is its name, for errors.
+// Check returns all that is wrong with the configuration. file is its name, for errors.
 func (c *Config) Check(file string) error {
 	k := checker{file: file}
 	k.check(c)

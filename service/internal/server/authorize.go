@@ -21,15 +21,15 @@ type need struct {
 // needs is the table of rights. rights_test.go wants a row for each procedure. Reflection, which
 // describes the protocol, has none: all principals may call it.
 var needs = map[string]need{
-	api.LeaseServiceTakeProcedure:      {verb: "lease", store: true, turn: true},
-	api.LeaseServiceGetLimitsProcedure: {verb: "lease", store: true},
-	api.IDServiceMintProcedure:         {verb: "mint"},
-	api.IDServiceInspectProcedure:      {verb: "inspect"},
-	api.CounterServiceNextProcedure:    {verb: "count", store: true}, // has a turn only to open a handle
-	api.CounterServiceTakeProcedure:    {verb: "count", store: true, turn: true},
-	api.CounterServiceGetProcedure:     {verb: "count", store: true, turn: true}, // of one counter
-	api.CounterServiceListProcedure:    {verb: "list", store: true, turn: true},
-	api.CounterServiceSetProcedure:     {verb: "set", store: true, turn: true},
+	api.LeaseServiceTakeProcedure:           {verb: "lease", store: true, turn: true},
+	api.LeaseServiceGetLimitsProcedure:      {verb: "lease", store: true},
+	api.IDServiceMintProcedure:              {verb: "mint"},
+	api.IDServiceInspectProcedure:           {verb: "inspect"},
+	api.CounterServiceNextProcedure:         {verb: "count", store: true}, // has a turn only to open a handle
+	api.CounterServiceTakeNumbersProcedure:  {verb: "count", store: true, turn: true},
+	api.CounterServiceGetCounterProcedure:   {verb: "count", store: true, turn: true}, // of one counter
+	api.CounterServiceListCountersProcedure: {verb: "list", store: true, turn: true},
+	api.CounterServiceSetCounterProcedure:   {verb: "set", store: true, turn: true},
 }
 
 // authorize finds the space that a call of a procedure names, and its quota, or returns why the call
@@ -66,7 +66,7 @@ func (s *Server) authorize(c *call, space string) error {
 		return connect.NewError(connect.CodeUnavailable, err)
 	}
 	if need.store && state.Leases == nil {
-		return fmt.Errorf("%w: space %s has neither leases nor counters", wire.ErrNoStore, c.found.Name)
+		return fmt.Errorf("%w: space %s has neither leases nor counters", wire.ErrNoStore, c.found.Config.Name)
 	}
 	c.state = state
 	return nil

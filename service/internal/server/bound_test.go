@@ -16,7 +16,7 @@ import (
 )
 
 // othersUsually is the quota of pages, and of calls that are denied, without a limit of a rule.
-var othersUsually = quota{calls, othersTogether, config.DefaultRate, int(config.DefaultRate)}
+var othersUsually = rateLimit{calls, othersTogether, config.DefaultRate, int(config.DefaultRate)}
 
 // TestLimits: a rule's limits hold, and so do the space's, whichever is tighter.
 func TestLimits(t *testing.T) {
@@ -237,10 +237,10 @@ func TestTurns(t *testing.T) {
 		}{
 			{"LeaseService/Take", window, true},
 			{"LeaseService/GetLimits", `{"space":"none"}`, false},
-			{"CounterService/Take", known, true},
-			{"CounterService/Get", known, true},
-			{"CounterService/Set", `{"space":"none","counter":"orders","next":"100"}`, true},
-			{"CounterService/List", `{"space":"none"}`, true},
+			{"CounterService/TakeNumbers", known, true},
+			{"CounterService/GetCounter", known, true},
+			{"CounterService/SetCounter", `{"space":"none","counter":"orders","next":"100"}`, true},
+			{"CounterService/ListCounters", `{"space":"none"}`, true},
 			{"CounterService/Next", `{"space":"none","counter":"few"}`, true},
 			{"CounterService/Next", known, false},
 			{"CounterService/Next", `{"space":"mint","counter":"others"}`, false},
@@ -261,7 +261,7 @@ func TestTurns(t *testing.T) {
 				"the page of %s, want it to say that the store is busy: %v\n%s", who, waits, page)
 		}
 		turns.Release(maxTurns)
-		w.wants("", w.call("CounterService/Take", known, as("busy")), "the turns are free again")
+		w.wants("", w.call("CounterService/TakeNumbers", known, as("busy")), "the turns are free again")
 		require.That(t, turns.TryAcquire(maxTurns), "a call keeps its turn")
 	})
 }

@@ -109,26 +109,26 @@ func TestAuditOfMints(t *testing.T) {
 func TestCounters(t *testing.T) {
 	w := newTestbed(t, spaces)
 	for i, tt := range []struct{ procedure, body, want string }{
-		{"Get", `{"space":"mint","counter":"others"}`, `"next":"1"`},
+		{"GetCounter", `{"space":"mint","counter":"others"}`, `"next":"1"`},
 		{"Next", `{"space":"none","counter":"orders","count":3}`, `{"numbers":["1","2","3"]}`},
-		{"Take", `{"space":"mint","counter":"others","count":10}`, `{"first":"1","count":"10","step":"1"}`},
-		{"Take", `{"space":"mint","counter":"others","count":10}`, `{"first":"11","count":"10","step":"1"}`},
-		{"Take", `{"space":"given","counter":"others","count":10}`, `{"first":"1","count":"10","step":"1"}`}, // another one
-		{"Take", `{"space":"mint","counter":"others","count":2}`, `{"first":"21","count":"2","step":"1"}`},
-		{"Take", `{"space":"given","counter":"others","count":1000000000}`, `{"first":"11","count":"10000","step":"1"}`},
-		{"Set", `{"space":"mint","counter":"others","next":"100"}`, `{}`},
-		{"Set", `{"space":"mint","counter":"others","next":"99"}`, `invalid_argument`},
-		{"Get", `{"space":"mint","counter":"others"}`, `"next":"100"`},
-		{"Take", `{"space":"mint","counter":"others","count":1}`, `{"first":"100"`},
-		{"Take", `{"space":"none","counter":"few","count":5}`, `"count":"3"`},
+		{"TakeNumbers", `{"space":"mint","counter":"others","count":10}`, `{"first":"1","count":"10","step":"1"}`},
+		{"TakeNumbers", `{"space":"mint","counter":"others","count":10}`, `{"first":"11","count":"10","step":"1"}`},
+		{"TakeNumbers", `{"space":"given","counter":"others","count":10}`, `{"first":"1","count":"10","step":"1"}`}, // another one
+		{"TakeNumbers", `{"space":"mint","counter":"others","count":2}`, `{"first":"21","count":"2","step":"1"}`},
+		{"TakeNumbers", `{"space":"given","counter":"others","count":1000000000}`, `{"first":"11","count":"10000","step":"1"}`},
+		{"SetCounter", `{"space":"mint","counter":"others","next":"100"}`, `{}`},
+		{"SetCounter", `{"space":"mint","counter":"others","next":"99"}`, `invalid_argument`},
+		{"GetCounter", `{"space":"mint","counter":"others"}`, `"next":"100"`},
+		{"TakeNumbers", `{"space":"mint","counter":"others","count":1}`, `{"first":"100"`},
+		{"TakeNumbers", `{"space":"none","counter":"few","count":5}`, `"count":"3"`},
 		{"Next", `{"space":"none","counter":"few"}`, `out_of_range`},
-		{"Get", `{"space":"none","counter":"few"}`, `{"counter":{"name":"few","start":"1","step":"1","last":"3"}}`},
-		{"List", `{"space":"none"}`, `{"counters":[{"name":"few","start":"1"`},
-		{"List", `{"space":"none","limit":1,"after":"few"}`, `{"counters":[{"name":"orders"`},
-		{"List", `{"space":"none","after":"orders"}`, `{}`},
-		{"Set", `{"space":"none","counter":"invoices/1","next":"50"}`, `{}`}, // which was not used yet
-		{"Take", `{"space":"none","counter":"invoices/1"}`, `{"first":"50"`},
-		{"Get", `{"space":"none","counter":"unknown"}`, `not_found`},
+		{"GetCounter", `{"space":"none","counter":"few"}`, `{"counter":{"name":"few","start":"1","step":"1","last":"3"}}`},
+		{"ListCounters", `{"space":"none"}`, `{"counters":[{"name":"few","start":"1"`},
+		{"ListCounters", `{"space":"none","limit":1,"after":"few"}`, `{"counters":[{"name":"orders"`},
+		{"ListCounters", `{"space":"none","after":"orders"}`, `{}`},
+		{"SetCounter", `{"space":"none","counter":"invoices/1","next":"50"}`, `{}`}, // which was not used yet
+		{"TakeNumbers", `{"space":"none","counter":"invoices/1"}`, `{"first":"50"`},
+		{"GetCounter", `{"space":"none","counter":"unknown"}`, `not_found`},
 		{"Next", `{"space":"none","counter":"unknown"}`, `"not_found","message":"lease:nosuchcounter:\"unknown\"`},
 		{"Next", `{"space":"none"}`, `not_found`},
 	} {
@@ -149,10 +149,10 @@ func TestPeriods(t *testing.T) {
 			procedure, more, want string
 			begins                string // a period
 		}{
-			{"Get", ``, `"periods":"day@UTC"`, ""},
-			{"Take", `,"count":2`, `{"first":"1000","count":"2","step":"1","period":"2027-01-15"}`, "2027-01-15"},
-			{"Take", `,"period":"zz","periodBegin":"1700000000"`, `{"first":"1002","count":"1","step":"1","period":"2027-01-15"}`, ""},
-			{"Take", `,"period":"2027-01-16","periodBegin":"1800057600"`, `{"first":"1003","count":"1","step":"1","period":"2027-01-15"}`, ""},
+			{"GetCounter", ``, `"periods":"day@UTC"`, ""},
+			{"TakeNumbers", `,"count":2`, `{"first":"1000","count":"2","step":"1","period":"2027-01-15"}`, "2027-01-15"},
+			{"TakeNumbers", `,"period":"zz","periodBegin":"1700000000"`, `{"first":"1002","count":"1","step":"1","period":"2027-01-15"}`, ""},
+			{"TakeNumbers", `,"period":"2027-01-16","periodBegin":"1800057600"`, `{"first":"1003","count":"1","step":"1","period":"2027-01-15"}`, ""},
 			{"Next", `,"count":2`, `{"numbers":["1004","1005"],"period":"2027-01-15"}`, ""},
 			{"Next", ``, `{"numbers":["1000"],"period":"2027-01-16"}`, "2027-01-16"},
 			{"Next", ``, `{"numbers":["1001"],"period":"2027-01-16"}`, ""},
@@ -176,7 +176,7 @@ func TestPeriods(t *testing.T) {
 
 // TestPeriodOfGone: a caller who hangs up while a call begins a period has a line in the audit log.
 func TestPeriodOfGone(t *testing.T) {
-	for _, procedure := range []string{"CounterService/Take", "CounterService/Next"} {
+	for _, procedure := range []string{"CounterService/TakeNumbers", "CounterService/Next"} {
 		w := newTestbed(t, spaces)
 		gone, hangUp := context.WithCancel(t.Context())
 		do := func() { hangUp() }
@@ -257,10 +257,10 @@ func TestBadInput(t *testing.T) {
 		{"IDService/Inspect", `{"space":"ulid","text":"x"}`, "invalid_argument INVALID_ID"},
 		{"IDService/Inspect", `{"space":"none","text":"1"}`, "failed_precondition NO_SECRET"},
 		{"CounterService/Next", `{"space":"none","counter":"orders","count":65537}`, "invalid_argument"},
-		{"CounterService/Take", `{"space":"none","counter":"orders","count":"1000000001"}`, "invalid_argument"},
-		{"CounterService/Take", `{"space":"none","counter":"orders","count":"-1"}`, "invalid_argument"},
-		{"CounterService/Set", `{"space":"none","counter":"unknown"}`, "not_found NO_COUNTER"},
-		{"CounterService/Take", `{"space":"none","counter":"unknown"}`, "not_found"},
+		{"CounterService/TakeNumbers", `{"space":"none","counter":"orders","count":"1000000001"}`, "invalid_argument"},
+		{"CounterService/TakeNumbers", `{"space":"none","counter":"orders","count":"-1"}`, "invalid_argument"},
+		{"CounterService/SetCounter", `{"space":"none","counter":"unknown"}`, "not_found NO_COUNTER"},
+		{"CounterService/TakeNumbers", `{"space":"none","counter":"unknown"}`, "not_found"},
 		{"CounterService/Next", `{"space":"none","counter":"unknown"}`, "not_found"},
 		{"CounterService/Next", `{"space":"none","counter":"few","count":4}`, "out_of_range COUNTER_ENDED"},
 	} {
@@ -328,7 +328,7 @@ func TestGetMakesNothing(t *testing.T) {
 	query := func(message string) string { return "?connect=v1&encoding=json&message=" + url.QueryEscape(message) }
 	mint := "/randflake.v1.IDService/Mint" + query(`{"space":"mint"}`)
 	inspect := "/randflake.v1.IDService/Inspect" + query(`{"space":"mint","number":"1"}`)
-	counter := "/randflake.v1.CounterService/Get" + query(`{"space":"given","counter":"missing"}`)
+	counter := "/randflake.v1.CounterService/GetCounter" + query(`{"space":"given","counter":"missing"}`)
 	for _, tt := range []struct {
 		path, site string
 		status     int
@@ -428,8 +428,8 @@ func TestStoreFails(t *testing.T) {
 	}
 	wantFailure(w.take("none", ""))
 	require.Contains(t, w.written.String(), "db-7", "the log after the store failed")
-	wantFailure(w.call("CounterService/List", `{"space":"none"}`))
-	wantFailure(w.call("CounterService/Get", `{"space":"none","counter":"orders"}`))
+	wantFailure(w.call("CounterService/ListCounters", `{"space":"none"}`))
+	wantFailure(w.call("CounterService/GetCounter", `{"space":"none","counter":"orders"}`))
 	for w.rates.allow(config.Anyone, failuresOfStores) { // as after many calls that failed
 	}
 	before := strings.Count(w.written.String(), "store failed")

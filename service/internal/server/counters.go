@@ -61,12 +61,9 @@ func (s counterService) auditBegin(c *call, counter lease.Counter, first int64) 
 	}
 }
 
-// Take may take fewer numbers than a call asks for: a handle asks for what its own callers take in
+// TakeNumbers may take fewer numbers than a call asks for: a handle asks for what its own callers take in
 // some seconds, and does not know the limit.
-func (s counterService) Take(
-	ctx context.Context,
-	r *api.CounterServiceTakeRequest,
-) (*api.CounterServiceTakeResponse, error) {
+func (s counterService) TakeNumbers(ctx context.Context, r *api.TakeNumbersRequest) (*api.TakeNumbersResponse, error) {
 	c := callOf(ctx)
 	if r.Count < 0 || r.Count > maxRun {
 		return nil, coded(connect.CodeInvalidArgument, "count %d: want 1 to %d", r.Count, maxRun)
@@ -78,7 +75,7 @@ func (s counterService) Take(
 		return nil, err
 	}
 	s.auditBegin(c, counter, run.First)
-	return &api.CounterServiceTakeResponse{
+	return &api.TakeNumbersResponse{
 		First:  run.First,
 		Count:  run.N,
 		Step:   run.Step,
@@ -86,33 +83,33 @@ func (s counterService) Take(
 	}, nil
 }
 
-func (s counterService) Set(ctx context.Context, r *api.SetRequest) (*api.SetResponse, error) {
+func (s counterService) SetCounter(ctx context.Context, r *api.SetCounterRequest) (*api.SetCounterResponse, error) {
 	c := callOf(ctx)
 	if err := c.counters().Set(ctx, r.Counter, r.Next); err != nil {
 		return nil, err
 	}
 	s.audit.add("set counter", c.caller, "counter", r.Counter, "next", strconv.FormatInt(r.Next, 10))
-	return &api.SetResponse{}, nil
+	return &api.SetCounterResponse{}, nil
 }
 
-func (s counterService) Get(ctx context.Context, r *api.GetRequest) (*api.GetResponse, error) {
+func (s counterService) GetCounter(ctx context.Context, r *api.GetCounterRequest) (*api.GetCounterResponse, error) {
 	found, err := callOf(ctx).counters().Get(ctx, r.Counter)
 	if err != nil {
 		return nil, err
 	}
-	return &api.GetResponse{Counter: wire.Counter(found)}, nil
+	return &api.GetCounterResponse{Counter: wire.Counter(found)}, nil
 }
 
 const maxList = 1000 // counters in an answer
 
-// List omits counters that were not used yet.
-func (s counterService) List(ctx context.Context, r *api.ListRequest) (*api.ListResponse, error) {
+// ListCounters omits counters that were not used yet.
+func (s counterService) ListCounters(ctx context.Context, r *api.ListCountersRequest) (*api.ListCountersResponse, error) {
 	limit := min(cmp.Or(r.Limit, maxList), maxList)
 	found, err := callOf(ctx).state.Leases.Counters(ctx, r.After, int(limit))
 	if err != nil {
 		return nil, err
 	}
-	answer := &api.ListResponse{}
+	answer := &api.ListCountersResponse{}
 	for _, one := range found {
 		answer.Counters = append(answer.Counters, wire.Counter(one))
 	}

@@ -26,7 +26,7 @@ func (s idService) Mint(ctx context.Context, r *api.MintRequest) (*api.MintRespo
 	c := callOf(ctx)
 	if c.state.Minter == nil {
 		return nil, fmt.Errorf("%w of space %s: generators that have it lease nodes and make the IDs",
-			wire.ErrNoSecret, c.found.Name)
+			wire.ErrNoSecret, c.found.Config.Name)
 	}
 	if _, known := api.Format_name[int32(r.Format)]; !known {
 		return nil, coded(connect.CodeInvalidArgument, "format %d: want FORMAT_TEXT or FORMAT_NUMBER", r.Format)
@@ -82,10 +82,10 @@ func inspect(sp *space.Space, m *api.InspectRequest) (*api.InspectResponse, erro
 	if m.Id == nil {
 		return nil, coded(connect.CodeInvalidArgument, "no ID: want text, or number")
 	}
-	if sp.Kind == "ulid" {
+	if sp.Config.Kind == "ulid" {
 		return inspectULID(m)
 	}
-	layout, err := sp.OpenLayout()
+	layout, err := sp.Config.OpenLayout()
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +93,7 @@ func inspect(sp *space.Space, m *api.InspectRequest) (*api.InspectResponse, erro
 		return inspectSnowflake(layout, m)
 	}
 	if sp.Cipher == nil {
-		return nil, fmt.Errorf("%w of space %s, and can't open its IDs", wire.ErrNoSecret, sp.Name)
+		return nil, fmt.Errorf("%w of space %s, and can't open its IDs", wire.ErrNoSecret, sp.Config.Name)
 	}
 	id, err := readID(m, randflake.Parse)
 	if err != nil {

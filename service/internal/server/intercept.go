@@ -32,7 +32,7 @@ func (s *Server) intercept(next connect.UnaryFunc) connect.UnaryFunc {
 		}
 		metricSpace := "" // names of no space count together
 		if c.found != nil {
-			metricSpace = c.found.Name // also if the call is denied
+			metricSpace = c.found.Config.Name // also if the call is denied
 		}
 		s.count(c.procedure, metricSpace, time.Since(start), err)
 		return response, err

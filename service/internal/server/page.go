@@ -43,7 +43,7 @@ func (s *Server) look(ctx context.Context, principal string, sp *space.Space) vi
 	if err != nil || state.Leases == nil {
 		return v
 	}
-	v.Failed = s.turns.inTurn(ctx, storeTurn{principal, sp.Name}, lookTime, func(ctx context.Context) (err error) {
+	v.Failed = s.turns.inTurn(ctx, storeTurn{principal, sp.Config.Name}, lookTime, func(ctx context.Context) (err error) {
 		v.Info, err = state.Leases.Info(ctx)
 		if err == nil {
 			v.Counters, err = state.Leases.Counters(ctx, "", maxCounters)

@@ -155,8 +155,8 @@ func TestPage(t *testing.T) {
 			a = w.send(http.MethodGet, "/", "")
 		}
 		page("windows are leased ahead")
-		w.call("CounterService/Take", `{"space":"none","counter":"orders","count":41}`)
-		w.call("CounterService/Take", `{"space":"none","counter":"few","count":3}`)
+		w.call("CounterService/TakeNumbers", `{"space":"none","counter":"orders","count":41}`)
+		w.call("CounterService/TakeNumbers", `{"space":"none","counter":"few","count":3}`)
 		page("is ready, at ", `<h2>mint <span class="state ready">ready</span>`, `orders</span><td>42<td>none`, `few</span><td>none<td>3`, "The store answers. IDs last until ", "1 of 1024 nodes of this window are taken", "the space has 65536 to 131071")
 		state, err := w.setup.Load().spaces["mint"].State()
 		require.NoError(t, err)

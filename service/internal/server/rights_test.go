@@ -33,8 +33,8 @@ func TestRights(t *testing.T) {
 		w := newTestbed(t, spaces+rules)
 		rows := map[string]string{ // verbs by procedure
 			"LeaseService/Take": "lease", "LeaseService/GetLimits": "lease", "IDService/Mint": "mint", "IDService/Inspect": "inspect",
-			"CounterService/Next": "count", "CounterService/Take": "count", "CounterService/Get": "count",
-			"CounterService/Set": "set", "CounterService/List": "list",
+			"CounterService/Next": "count", "CounterService/TakeNumbers": "count", "CounterService/GetCounter": "count",
+			"CounterService/SetCounter": "set", "CounterService/ListCounters": "list",
 		}
 		for _, procedure := range procedures() {
 			verb, ok := rows[procedure]

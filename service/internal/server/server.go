@@ -42,7 +42,6 @@ type Server struct {
 
 	setup    atomic.Pointer[setup] // what is in force; each call uses the one that it began with
 	draining atomic.Bool
-	everOpen atomic.Bool // Ready has found a space open
 
 	mu      sync.Mutex     // held by Configure and Close
 	closing sync.WaitGroup // of spaces that are gone
@@ -53,6 +52,7 @@ type setup struct {
 	config *config.Config
 	policy *access.Policy
 	audit  *timed.File // nil if the lines of the audit log go to Server.other
+	served bool        // a space of an earlier setup was open
 
 	// By the names of spaces:
 	spaces   map[string]*space.Space
@@ -118,6 +118,7 @@ func (s *Server) load(c *config.Config, old *setup) (*setup, error) {
 	next := &setup{
 		config:   c,
 		policy:   policy,
+		served:   old.everOpen(),
 		spaces:   map[string]*space.Space{},
 		counters: map[string]*space.Counters{},
 		quotas:   map[string]config.Quota{},
@@ -196,23 +197,30 @@ func (s *Server) Ready() error {
 	if s.draining.Load() {
 		return errors.New("shutting down")
 	}
-	spaces := s.setup.Load().spaces
-	if len(spaces) == 0 {
+	setup := s.setup.Load()
+	switch {
+	case len(setup.spaces) == 0:
 		return errors.New("the configuration is being read")
-	}
-	for _, sp := range spaces {
-		if sp.IsOpen() {
-			s.everOpen.Store(true)
-		}
-		if sp.IsOpening() {
-			return errors.New("spaces are being opened")
-		}
-	}
-	if !s.everOpen.Load() {
+	case setup.has(space.Opening):
+		return errors.New("spaces are being opened")
+	case !setup.everOpen():
 		return errors.New("no space could be opened yet")
 	}
 	return nil
 }
+
+// has reports whether one of the spaces is in a phase.
+func (s *setup) has(phase space.Phase) bool {
+	for _, sp := range s.spaces {
+		if sp.Phase() == phase {
+			return true
+		}
+	}
+	return false
+}
+
+// everOpen reports whether a space is open, or one of an earlier setup was.
+func (s *setup) everOpen() bool { return s.served || s.has(space.Open) }
 
 // Check implements grpchealth.Checker, for the process and for each service of the protocol.
 func (s *Server) Check(ctx context.Context, r *grpchealth.CheckRequest) (*grpchealth.CheckResponse, error) {

@@ -62,13 +62,13 @@ func TestMay(t *testing.T) {
 			{"web", "shop", 0.5, true},
 			{"web", "orders", 0.25, true},
 		} {
-			if got := r.allow(tt.who, quota{calls, tt.space, tt.perSecond, 2}); got != tt.want {
+			if got := r.allow(tt.who, rateLimit{calls, tt.space, tt.perSecond, 2}); got != tt.want {
 				t.Errorf("%d: a call of %s in %s under %v a second: %v",
 					i, tt.who, tt.space, tt.perSecond, got)
 			}
 		}
 		time.Sleep(2 * time.Second)
-		orders := quota{calls, "orders", 0.5, 2}
+		orders := rateLimit{calls, "orders", 0.5, 2}
 		require.That(t, r.allow("web", orders) && !r.allow("web", orders), "two seconds later: want one call")
 	})
 }

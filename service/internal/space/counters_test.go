@@ -25,6 +25,12 @@ func counting(t *testing.T, counters []config.Counter, run func(t *testing.T, f 
 	})
 }
 
+// takeOne takes a number of a counter.
+func takeOne(t *testing.T, from *Counters, name string) (int64, error) {
+	run, _, err := from.Take(t.Context(), name, 1)
+	return run.First, err
+}
+
 // TestPatterns: counters of a pattern are made at their first use, as it says.
 func TestPatterns(t *testing.T) {
 	counters := []config.Counter{{Name: "orders/*", Start: 100}, {Name: "orders/de"}}
@@ -41,13 +47,9 @@ func TestPatterns(t *testing.T) {
 			}
 		}
 		require.Refuses(t, lease.ErrNoCounter, "a counter that is in no configuration")(all.Handle(t.Context(), "other/1"))
-		if _, _, err := all.Take(t.Context(), "other/1", 1); !errors.Is(err, lease.ErrNoCounter) {
-			t.Errorf("numbers of a counter that is in no configuration: error %v", err)
-		}
+		require.Refuses(t, lease.ErrNoCounter, "numbers of one")(takeOne(t, all, "other/1"))
 		f.fail(errAway)
-		if _, err := all.Handle(t.Context(), "orders/8"); err == nil {
-			t.Error("a counter came from a store that fails")
-		}
+		require.Says(t, "", "a counter of a store that fails")(all.Handle(t.Context(), "orders/8"))
 	})
 }
 
@@ -70,24 +72,19 @@ func TestCounters(t *testing.T) {
 				t.Errorf("the first numbers of %s: %+v, error %v, want %+v", name, run, err, first)
 			}
 		}
-		take := func(name string) (int64, error) {
-			run, _, err := all.Take(t.Context(), name, 1)
-			return run.First, err
-		}
 		replica := NewCounters(all.space, all.config)
 		other := func() error {
-			run, _, err := replica.Take(t.Context(), "orders/1", 1)
-			require.That(t, run.First == 1 && err == nil, "the other one: %d, error %v", run.First, err)
+			require.Gives(t, int64(1), "the other one")(takeOne(t, replica, "orders/1"))
 			return nil
 		}
 		f.meanwhile.Store(&other)
-		require.Gives(t, int64(2), "another one was first")(take("orders/1"))
+		require.Gives(t, int64(2), "another one was first")(takeOne(t, all, "orders/1"))
 		fails := func() error { return errAway }
 		f.meanwhile.Store(&fails)
-		if _, err := take("orders/2"); err == nil || errors.Is(err, lease.ErrNoCounter) {
+		if _, err := takeOne(t, all, "orders/2"); err == nil || errors.Is(err, lease.ErrNoCounter) {
 			t.Errorf("the store fails as a counter is made: error %v", err)
 		}
-		require.Gives(t, int64(1), "the store is back")(take("orders/2"))
+		require.Gives(t, int64(1), "the store is back")(takeOne(t, all, "orders/2"))
 	})
 }
 
@@ -99,11 +96,9 @@ func TestTakesInTurn(t *testing.T) {
 		var calls sync.WaitGroup
 		var sum atomic.Int64
 		take := func() {
-			run, _, err := all.Take(t.Context(), "orders", 1)
-			if err != nil {
-				t.Error(err)
-			}
-			sum.Add(run.First)
+			number, err := takeOne(t, all, "orders")
+			require.Equal(t, err, nil, "take")
+			sum.Add(number)
 		}
 		take()
 		before := f.swaps.Load()
@@ -172,13 +167,10 @@ func TestLostCounter(t *testing.T) {
 		before.Lineage = "another"
 		f.begin(t)
 		all := f.open(t).Counters
-		if run, _, err := all.Take(t.Context(), "orders", 1); run.First != 1 || err != nil {
-			t.Fatalf("%+v, error %v", run, err)
-		}
+		require.Gives(t, int64(1), "at first")(takeOne(t, all, "orders"))
 		f.data.Restore(before)
 		for _, want := range []error{lease.ErrNoCounter, lease.ErrCounterLost, lease.ErrCounterLost} {
-			run, _, err := all.Take(t.Context(), "orders", 1)
-			require.That(t, errors.Is(err, want), "after a loss: %+v, error %v, want %v", run, err, want)
+			require.Refuses(t, want, "after a loss")(takeOne(t, all, "orders"))
 		}
 	})
 }
@@ -233,9 +225,7 @@ func TestPeriods(t *testing.T) {
 func TestMismatch(t *testing.T) {
 	counters := []config.Counter{{Name: "orders", Start: 3, Periods: "day"}}
 	counting(t, counters, func(t *testing.T, _ *fake, all *Counters) {
-		if _, _, err := all.Take(t.Context(), "orders", 1); err != nil {
-			t.Fatal(err)
-		}
+		require.Gives(t, int64(3), "at first")(takeOne(t, all, "orders"))
 		for _, other := range []config.Counter{
 			{Start: 3},
 			{Start: 3, Periods: "month"},
@@ -247,13 +237,11 @@ func TestMismatch(t *testing.T) {
 		} {
 			other.Name = "orders"
 			c := NewCounters(all.space, config.Space{Counters: []config.Counter{other}})
-			_, _, err := c.Take(t.Context(), "orders", 1)
-			require.That(t, errors.Is(err, lease.ErrMismatch), "take of %+v: %v", other, err)
+			require.Refuses(t, lease.ErrMismatch, "take of %+v", other)(takeOne(t, c, "orders"))
 			require.Refuses(t, lease.ErrMismatch, "handle on %+v", other)(c.Handle(t.Context(), "orders"))
 			c.Close()
 		}
-		run, _, err := all.Take(t.Context(), "orders", 1)
-		require.That(t, run.First == 4 && err == nil, "%+v, %v, want number 4", run, err)
+		require.Gives(t, int64(4), "and then")(takeOne(t, all, "orders"))
 	})
 }
 
@@ -350,9 +338,9 @@ func TestManyCounters(t *testing.T) {
 			require.NoError(t, err)
 			next, err = h.Wait(t.Context())
 			require.NoError(t, err)
-			run, _, err := all.Take(t.Context(), name, 1)
+			taken, err = takeOne(t, all, name)
 			require.NoError(t, err)
-			return next, run.First
+			return next, taken
 		}
 		next, taken := use("first")
 		for i := range maxHandles + 10 {

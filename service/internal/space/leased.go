@@ -64,8 +64,7 @@ func explain(err error, keeper Keeper) error {
 		return err
 	}
 	why := keeper.Status().Err
-	var wait *lease.WaitError
-	if errors.As(why, &wait) {
+	if wait, ok := errors.AsType[*lease.WaitError](why); ok {
 		return fmt.Errorf("%w: the service has no lease: %w", err, wait)
 	}
 	if errors.Is(why, lease.ErrClock) {
@@ -84,7 +83,7 @@ type taking struct {
 func (t taking) Take(ctx context.Context, first, last int64, nodes uint32) ([]randflake.Lease, error) {
 	leases, err := t.Space.Take(ctx, first, last, nodes)
 	for _, l := range leases {
-		t.space.options.Taken(t.space.Name, l)
+		t.space.options.Taken(t.space.Config.Name, l)
 	}
 	return leases, err
 }

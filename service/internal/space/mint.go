@@ -30,14 +30,14 @@ const (
 
 // setMinter sets what makes the IDs of the space, if the service makes any, and takes the first lease for it.
 func (s *Space) setMinter(ctx context.Context, state *State) error {
-	layout, err := s.OpenLayout()
+	layout, err := s.Config.OpenLayout()
 	if err != nil {
 		return err
 	}
 	logger := lease.WithLogger(s.logger())
 	source := taking{state.Leases, s}
 	switch {
-	case s.Kind == "ulid":
+	case s.Config.Kind == "ulid":
 		generator, err := ulid.New()
 		if err != nil {
 			return err
@@ -53,7 +53,7 @@ func (s *Space) setMinter(ctx context.Context, state *State) error {
 		fill := leased(keeper, keeper.Generator().FillWait)
 		state.Minter = minter[snowflake.ID]{fill, snowflakeText, toInt64[snowflake.ID]}
 	case s.Cipher != nil:
-		nodes := lease.WithNodes(max(1, s.Nodes))
+		nodes := lease.WithNodes(max(1, s.Config.Nodes))
 		keeper, err := lease.Keep(ctx, source, s.secret, logger, nodes)
 		if err != nil {
 			return err

@@ -1,6 +1,7 @@
 package space
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,8 +37,8 @@ func TestMinters(t *testing.T) {
 		bubble(t, func(t *testing.T) {
 			f := newFake(t, tt.space)
 			state := f.open(t)
-			require.That(t, state.Check == tt.check && f.Ready() == nil && !f.IsOpening(),
-				"%+v: check value %q, ready %v, opening %v", tt.space, state.Check, f.Ready(), f.IsOpening())
+			require.That(t, state.Check == tt.check && f.Ready() == nil && f.Phase() == Open,
+				"%+v: check value %q, ready %v, phase %v", tt.space, state.Check, f.Ready(), f.Phase())
 			if tt.nodes == 0 {
 				require.That(t, state.Minter == nil && state.Own == nil, "%+v: it makes IDs", tt.space)
 				return
@@ -83,7 +84,7 @@ func TestULIDs(t *testing.T) {
 				"store %q: asked %v, ready %v", place, asked, f.Ready())
 			require.That(t, len(f.leases()) == 0 && state.Own == nil,
 				"store %q: leases %v for ULIDs", place, f.leases())
-			require.Equal(t, f.Try(t.Context()), nil, "store %q: it can't be opened", place)
+			require.Equal(t, Try(t.Context(), f.Config, f.openStore), nil, "store %q: it can't be opened", place)
 			if place == "" {
 				return
 			}
@@ -104,55 +105,39 @@ func parsed[ID ~int64 | ~uint64](parse func(string) (ID, error)) func(string) (i
 func TestFewer(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		state := newFake(t, snowflakes).open(t)
-		for _, asText := range []bool{true, false} {
-			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
-			defer cancel()
-			var texts []string
-			var numbers []int64
-			var err error
-			const many = 100_000 // take 25 ms
-			if asText {
-				texts, err = state.Minter.Texts(ctx, many)
-			} else {
-				numbers, err = state.Minter.Numbers(ctx, many)
-			}
-			seen := map[any]bool{}
-			for _, text := range texts {
-				seen[text] = true
-			}
-			for _, number := range numbers {
-				seen[number] = true
-			}
-			n := len(texts) + len(numbers)
-			require.That(t, errors.Is(err, context.DeadlineExceeded) && n >= 4096 && n <= 60_000,
-				"%d IDs, error %v", n, err)
-			require.That(t, len(seen) == n && !seen[""] && !seen[int64(0)],
-				"%d IDs, %d different ones, or an empty one", n, len(seen))
-		}
+		wantFewer(t, "", state.Minter.Texts)
+		wantFewer(t, 0, state.Minter.Numbers)
 	})
 }
 
-// A waiting keeper has no lease until a time.
-type waiting struct {
-	Keeper
-	until time.Time
+// wantFewer makes more IDs than there is time for. None may be empty.
+func wantFewer[ID cmp.Ordered](t *testing.T, empty ID, mint func(context.Context, int) ([]ID, error)) {
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	ids, err := mint(ctx, 100_000) // which take 25 ms
+	n := len(ids)
+	require.That(t, errors.Is(err, context.DeadlineExceeded) && n >= 4096 && n <= 60_000, "%d IDs, error %v", n, err)
+	slices.Sort(ids)
+	require.That(t, len(slices.Compact(ids)) == n && !slices.Contains(ids, empty), "%d IDs, some twice, or an empty one", n)
 }
 
-func (w waiting) Status() lease.Status {
-	return lease.Status{Err: &lease.WaitError{Err: lease.ErrLoss, Until: w.until}}
-}
-
-// A wrong keeper finds a clock wrong, from a time on.
-type wrong struct {
+// A stopped keeper has no lease from a time on, for some reason.
+type stopped struct {
 	Keeper
 	from time.Time
+	why  error
 }
 
-func (w wrong) Status() lease.Status {
-	if time.Now().Before(w.from) {
+func (s stopped) Status() lease.Status {
+	if time.Now().Before(s.from) {
 		return lease.Status{}
 	}
-	return lease.Status{Stopped: w.from, Err: fmt.Errorf("lease: %w: by an hour", lease.ErrClock)}
+	return lease.Status{Stopped: s.from, Err: s.why}
+}
+
+// wrongFrom returns a keeper that finds a clock wrong from a time on.
+func wrongFrom(from time.Time) Keeper {
+	return stopped{from: from, why: fmt.Errorf("lease: %w: by an hour", lease.ErrClock)}
 }
 
 // TestClockBack: a call that waits for a clock that went back ends once the keeper has found it wrong.
@@ -163,17 +148,16 @@ func TestClockBack(t *testing.T) {
 			<-ctx.Done()
 			return 1, fmt.Errorf("%w: %w", context.Cause(ctx), randflake.ErrClockBackward)
 		}
-		fill := leased(wrong{from: began.Add(time.Second)}, wait)
+		fill := leased(wrongFrom(began.Add(time.Second)), wait)
 		n, err := fill(t.Context(), make([]int, 2))
 		if took := time.Since(began); n != 1 || !errors.Is(err, lease.ErrClock) || took > 1100*time.Millisecond {
 			t.Errorf("%d IDs, %v after %v, want one, and ErrClock", n, err, took)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 		defer cancel()
-		fill = leased(wrong{from: began.Add(time.Hour)}, wait)
-		if _, err := fill(ctx, nil); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("%v, want that a right clock is waited for", err)
-		}
+		fill = leased(wrongFrom(began.Add(time.Hour)), wait)
+		_, err = fill(ctx, nil)
+		require.ErrorIs(t, err, context.DeadlineExceeded, "while the clock is right")
 	})
 }
 
@@ -181,10 +165,8 @@ func TestClockBack(t *testing.T) {
 func TestClockJumps(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		ended := func(context.Context, []int) (int, error) { return 0, randflake.ErrLeaseEnded }
-		fill := leased(wrong{from: time.Now().Add(time.Second)}, ended)
-		if _, err := fill(t.Context(), make([]int, 2)); !errors.Is(err, lease.ErrClock) {
-			t.Errorf("%v, want ErrClock", err)
-		}
+		fill := leased(wrongFrom(time.Now().Add(time.Second)), ended)
+		require.Refuses(t, lease.ErrClock, "once it is wrong")(fill(t.Context(), make([]int, 2)))
 	})
 }
 
@@ -196,14 +178,14 @@ func TestClockAhead(t *testing.T) {
 		f.fail(lease.ErrClock)
 		time.Sleep(time.Hour)
 		_, err := state.Minter.Texts(t.Context(), 3)
-		require.That(t, errors.Is(err, lease.ErrClock), "%v, want ErrClock", err)
+		require.ErrorIs(t, err, lease.ErrClock, "without a lease")
 
 		f = makeFake(t, snowflakes) // a service that starts with a wrong clock
 		f.fail(fmt.Errorf("%w: that of memory", lease.ErrClock))
 		f.begin(t)
 		time.Sleep(time.Minute)
 		_, err = f.State()
-		require.That(t, errors.Is(err, lease.ErrClock), "%v, want ErrClock", err)
+		require.ErrorIs(t, err, lease.ErrClock, "that starts so")
 		require.Omits(t, err.Error(), "memory", "it shows where the data is")
 	})
 }
@@ -211,7 +193,7 @@ func TestClockAhead(t *testing.T) {
 // TestExplain: without a lease, the error says until when to wait, if that is known.
 func TestExplain(t *testing.T) {
 	until := time.Now().Add(time.Hour)
-	keeper := waiting{until: until}
+	keeper := stopped{why: &lease.WaitError{Err: lease.ErrLoss, Until: until}}
 	var wait *lease.WaitError
 	for _, without := range []error{randflake.ErrLeaseEnded, randflake.ErrLeaseNotStarted} {
 		if err := explain(without, keeper); !errors.As(err, &wait) || wait.Until != until || !errors.Is(err, without) {

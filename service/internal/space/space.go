@@ -26,7 +26,7 @@ var ErrNotOpen = errors.New("space: not open")
 // A Space is opened in the background, with retries, so that a service starts even if its stores
 // are down. It is safe for concurrent use.
 type Space struct {
-	config.Space
+	Config config.Space
 	Cipher *randflake.Cipher // of its secret; nil without a secret
 	secret randflake.Secret  // zero without
 
@@ -71,11 +71,8 @@ type Opener func(ctx context.Context, location string, c lease.Config) (*lease.S
 
 // Options are the options that all spaces share.
 type Options struct {
-	Open Opener
-
-	// Taken is told of the leases that the service takes for itself. It may be nil if only Try is called.
-	Taken func(space string, l randflake.Lease)
-
+	Open   Opener
+	Taken  func(space string, l randflake.Lease) // is told of the leases that the service takes for itself
 	Logger *slog.Logger
 }
 
@@ -87,7 +84,7 @@ func New(c config.Space, o Options) (*Space, error) {
 		return nil, err
 	}
 	s := &Space{
-		Space:    c,
+		Config:   c,
 		location: location,
 		options:  o,
 		cancel:   func() {}, // until Open
@@ -106,10 +103,10 @@ func New(c config.Space, o Options) (*Space, error) {
 
 // Same reports whether two spaces have the same configuration, with the same content of the files that it names.
 func (s *Space) Same(other *Space) bool {
-	return reflect.DeepEqual(s.Space, other.Space) && s.secret == other.secret && s.location == other.location
+	return reflect.DeepEqual(s.Config, other.Config) && s.secret == other.secret && s.location == other.location
 }
 
-func (s *Space) logger() *slog.Logger { return s.options.Logger.With("space", s.Name) }
+func (s *Space) logger() *slog.Logger { return s.options.Logger.With("space", s.Config.Name) }
 
 // Open begins to open the space. It is called once.
 func (s *Space) Open() {
@@ -170,16 +167,6 @@ func (s *Space) attempt(ctx context.Context) (*State, error) {
 	return state, nil
 }
 
-// Try returns why the store can't be opened. It changes nothing.
-func (s *Space) Try(ctx context.Context) error {
-	state, err := s.connect(ctx)
-	if err != nil {
-		return err
-	}
-	state.close()
-	return nil
-}
-
 // connect opens the store, if the space has one, and compares its secret with that of the configuration.
 func (s *Space) connect(ctx context.Context) (*State, error) {
 	if s.location == "" {
@@ -204,9 +191,9 @@ func (s *Space) verify(ctx context.Context, leases *lease.Space) (check string, 
 	if err != nil {
 		return "", err
 	}
-	if s.Kind != "randflake" && info.CheckValue != "" {
+	if s.Config.Kind != "randflake" && info.CheckValue != "" {
 		return "", fmt.Errorf("%w: the store is that of a space of Randflake IDs, with a secret: "+
-			"want another one for %s IDs", lease.ErrWrongSecret, s.Kind)
+			"want another one for %s IDs", lease.ErrWrongSecret, s.Config.Kind)
 	}
 	if s.Cipher == nil {
 		return info.CheckValue, nil
@@ -224,20 +211,20 @@ func (s *Space) State() (*State, error) {
 		return state, nil
 	}
 	if wait, ok := errors.AsType[*lease.WaitError](state.err); ok {
-		public := &lease.WaitError{Err: wait.Err, Until: wait.Until, Why: "space " + s.Name}
+		public := &lease.WaitError{Err: wait.Err, Until: wait.Until, Why: "space " + s.Config.Name}
 		return nil, fmt.Errorf("%w: %w", ErrNotOpen, public)
 	}
 	if errors.Is(state.err, lease.ErrClock) {
-		return nil, fmt.Errorf("%w: space %s: %w", ErrNotOpen, s.Name, lease.ErrClock)
+		return nil, fmt.Errorf("%w: space %s: %w", ErrNotOpen, s.Config.Name, lease.ErrClock)
 	}
-	return nil, fmt.Errorf("%w: space %s: try again", ErrNotOpen, s.Name)
+	return nil, fmt.Errorf("%w: space %s: try again", ErrNotOpen, s.Config.Name)
 }
 
 // Ready returns why the space can't serve now, or nil.
 func (s *Space) Ready() error {
 	state := s.state.Load()
 	if state.err != nil {
-		return fmt.Errorf("%w: space %s: %w", ErrNotOpen, s.Name, state.err)
+		return fmt.Errorf("%w: space %s: %w", ErrNotOpen, s.Config.Name, state.err)
 	}
 	if state.Own == nil {
 		return nil
@@ -246,19 +233,33 @@ func (s *Space) Ready() error {
 	if own.Stopped.IsZero() {
 		return nil
 	}
-	return fmt.Errorf("space %s: %w", s.Name, cmp.Or(own.Err, randflake.ErrLeaseEnded))
+	return fmt.Errorf("space %s: %w", s.Config.Name, cmp.Or(own.Err, randflake.ErrLeaseEnded))
 }
+
+// A Phase of a space is one of three.
+type Phase int
+
+const (
+	Opening Phase = iota // for openTimeout at most
+	Away                 // it could not be opened for that long, and is still tried
+	Open
+)
 
 // openTimeout is how long a service reports that it is not ready because a space is being opened. A
 // store that is unreachable for longer does not make the service unready: the other replicas have the
 // same store, and for clients an error that says so is better than no answer.
 const openTimeout = 30 * time.Second
 
-// IsOpen reports whether the space is open.
-func (s *Space) IsOpen() bool { return s.state.Load().err == nil }
-
-// IsOpening reports whether the space is still being opened, for openTimeout at most.
-func (s *Space) IsOpening() bool { return !s.IsOpen() && time.Since(s.made) <= openTimeout }
+// Phase returns the present phase.
+func (s *Space) Phase() Phase {
+	switch {
+	case s.state.Load().err == nil:
+		return Open
+	case time.Since(s.made) <= openTimeout:
+		return Opening
+	}
+	return Away
+}
 
 // Close ends the service's own leases in the space, and closes the store.
 func (s *Space) Close() error {
@@ -269,4 +270,18 @@ func (s *Space) Close() error {
 		return nil // it was not open
 	}
 	return state.close()
+}
+
+// Try returns why a space can't be opened. It changes nothing.
+func Try(ctx context.Context, c config.Space, open Opener) error {
+	s, err := New(c, Options{Open: open})
+	if err != nil {
+		return err
+	}
+	state, err := s.connect(ctx)
+	if err != nil {
+		return err
+	}
+	state.close()
+	return nil
 }

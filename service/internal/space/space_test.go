@@ -201,14 +201,14 @@ func TestBegun(t *testing.T) {
 		f.fail(errAway)
 		f.begin(t)
 		time.Sleep(30 * time.Second)
-		if _, err := f.State(); !f.IsOpening() || !errors.Is(err, ErrNotOpen) || strings.Contains(err.Error(), "away") {
-			t.Errorf("without its store: opening %v, error %v; want one that shows nothing", !f.IsOpening(), err)
+		if _, err := f.State(); f.Phase() != Opening || !errors.Is(err, ErrNotOpen) || strings.Contains(err.Error(), "away") {
+			t.Errorf("without its store: phase %v, error %v; want one that shows nothing", f.Phase(), err)
 		}
 		if err := f.Ready(); !errors.Is(err, ErrNotOpen) || !errors.Is(err, errAway) {
 			t.Errorf("without its store: ready %v", err)
 		}
 		time.Sleep(time.Second)
-		require.That(t, !f.IsOpening(), "other spaces are waited for this one for longer than half a minute")
+		require.That(t, f.Phase() != Opening, "other spaces are waited for this one for longer than half a minute")
 		time.Sleep(29 * time.Second)
 		synctest.Wait()
 		if n := f.attempts.Load(); n != 12 || f.logged("can't be opened") != 1 {
@@ -223,9 +223,9 @@ func TestBegun(t *testing.T) {
 		state := f.open(t)
 		f.fail(errAway)
 		ids, err := state.Minter.Texts(t.Context(), 3)
-		if err != nil || len(ids) != 3 || f.IsOpening() || f.Ready() != nil {
-			t.Errorf("once its store is away again: %d IDs, error %v, opening %v, ready %v: want IDs by the lease that is there",
-				len(ids), err, f.IsOpening(), f.Ready())
+		if err != nil || len(ids) != 3 || f.Phase() == Opening || f.Ready() != nil {
+			t.Errorf("once its store is away again: %d IDs, error %v, phase %v, ready %v: want IDs by the lease that is there",
+				len(ids), err, f.Phase(), f.Ready())
 		}
 	})
 }
@@ -237,8 +237,8 @@ func TestStopped(t *testing.T) {
 		state := f.open(t)
 		f.fail(errAway)
 		time.Sleep(time.Hour)
-		if err := f.Ready(); !errors.Is(err, errAway) || !strings.Contains(err.Error(), "space demo") || f.IsOpening() {
-			t.Errorf("without a lease: ready %v, opening %v", err, f.IsOpening())
+		if err := f.Ready(); !errors.Is(err, errAway) || !strings.Contains(err.Error(), "space demo") || f.Phase() == Opening {
+			t.Errorf("without a lease: ready %v, phase %v", err, f.Phase())
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -307,25 +307,21 @@ func TestTry(t *testing.T) {
 			"storeFile":                                               {Kind: "snowflake", Layout: "twitter", StoreFile: "no/such/file"},
 			"no/such/secret":                                          {Kind: "randflake", Store: "m", SecretFile: "no/such/secret"},
 		} {
-			s, err := New(c, f.options)
-			if err == nil {
-				err = errors.Join(s.Try(t.Context()), s.Close())
-			}
+			err := Try(t.Context(), c, f.openStore)
 			if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 				t.Errorf("%+v: %v, want %s", c, err, want)
 			}
 		}
 		f.fail(errAway)
-		if s, _ := New(f.Space.Space, f.options); s.Try(t.Context()) == nil {
+		if Try(t.Context(), f.Config, f.openStore) == nil {
 			t.Error("a store that is away is none that can't be opened")
 		}
-		later := f.options
-		later.Open = func(ctx context.Context, place string, c lease.Config) (*lease.Space, error) {
+		later := func(ctx context.Context, place string, c lease.Config) (*lease.Space, error) {
 			f.fail(nil)
 			defer f.fail(errAway)
-			return f.options.Open(ctx, place, c)
+			return f.openStore(ctx, place, c)
 		}
-		if s, _ := New(f.Space.Space, later); !errors.Is(s.Try(t.Context()), errAway) {
+		if !errors.Is(Try(t.Context(), f.Config, later), errAway) {
 			t.Error("a store that is away once it was opened is none that can't be opened")
 		}
 	})

@@ -50,12 +50,12 @@ func (t *tool) analyzeCommand() *cobra.Command {
 type analysis struct {
 	in         *inspector
 	entries    entries
-	hasTexts   bool     // of Randflake IDs, which no other kind has
-	notIDs     int      // how many lines have no ID
-	floats     int      // of these, how many are floating-point numbers
-	firstFloat string   // the first of them
-	chosen     decoding // the way to read the IDs
-	runnerUp   decoding // the next best, which gives other times
+	hasTexts   bool           // of Randflake IDs, which no other kind has
+	notIDs     int            // how many lines have no ID
+	floats     int            // of these, how many are floating-point numbers
+	firstFloat string         // the first of them
+	chosen     interpretation // the way to read the IDs
+	runnerUp   interpretation // the next best, which gives other times
 }
 
 // isWide reports whether an ID has 128 bits. Then all are read as such.

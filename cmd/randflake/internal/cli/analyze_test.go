@@ -449,7 +449,7 @@ func TestAnalyzeKeepsIDs(t *testing.T) {
 		a := analysis{in: newInspector(&tool{stdin: strings.NewReader(strings.Join(tt.texts, "\n"))})}
 		a.in.from = tt.from
 		check(t, a.readLines())
-		kept := len(a.entries.starts)
+		kept := len(a.entries.keptAt)
 		require.That(t, kept == tt.kept && a.entries.len() == len(tt.texts),
 			"of %d IDs of %q the texts of %d are kept, want %d", a.entries.len(), tt.texts, kept, tt.kept)
 		for i := range a.entries.len() {

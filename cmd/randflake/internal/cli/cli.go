@@ -6,11 +6,12 @@
 //   - Making IDs: new.go reads the flags, generators.go takes the leases, and mint.go writes the IDs
 //     in one of the formats of formats.go and bases.go.
 //   - Reading IDs: filter.go takes them from operands or lines. Of each text around.go drops what
-//     people write around the ID, and paste.go finds the form and reads it, with wide.go and digits.go.
+//     people write around the ID, and paste.go finds out the form and decodes it, with wide.go and digits.go.
 //   - Telling what an ID is: reading.go and uuid.go have the fields, guess.go the likeliest kind, and
 //     printing.go the lines.
-//   - The table of an analysis: rows.go finds the IDs, entries.go keeps them, decoding.go chooses how to
-//     read them, tally.go counts, and rounding.go finds out whether a program rounded them.
+//   - The table of an analysis: rows.go finds the IDs, entries.go keeps them, interpretation.go chooses how to
+//     read them, tally.go counts, rounding.go finds out whether a program rounded them, and report.go
+//     writes what all that tells.
 package cli
 
 import (
@@ -72,11 +73,10 @@ func (t *tool) run(ctx context.Context, args []string) int {
 	if err != errReported && err != errNo {
 		t.note(err.Error())
 	}
-	usage := usageError("")
-	switch {
-	case errors.As(err, &usage):
+	if _, isUsage := errors.AsType[usageError](err); isUsage {
 		return exitUsage
-	case errors.Is(err, errNo):
+	}
+	if errors.Is(err, errNo) {
 		return exitNo
 	}
 	return exitFailed

@@ -13,6 +13,9 @@ import (
 	"github.com/randflake/randflake/ulid"
 )
 
+// A table can have hundreds of millions of IDs. What is kept of a line is its ID and how the text is written, from which
+// the text can be made again. Texts that are written in no usual way are kept themselves.
+
 // An entry is an ID of a table and the line that it is from.
 type entry struct {
 	id ulid.ID // one of 64 bits is in the last 8 bytes
@@ -47,8 +50,8 @@ var writings = []struct {
 }
 
 const (
-	typed = 1 << 7    // added to a writing that comes after the prefix of the table
-	other = typed - 1 // in place of a writing: the text is kept
+	prefixed = 1 << 7       // added to a writing that comes after the prefix of the table
+	unusual  = prefixed - 1 // in place of a writing: the text is kept
 )
 
 // A narrow entry has an ID of 64 bits. There can be very many: it has no pointers and no gaps.
@@ -68,8 +71,8 @@ type entries struct {
 	narrow  list[narrow]
 	wide    list[entry]
 	prefix  string      // of the first ID that has one: a column seldom has more than one
-	others  list[byte]  // the texts that have none of writings, each with a newline
-	starts  map[int]int // of these, by line
+	kept    list[byte]  // the texts that are written in an unusual way, each with a newline
+	keptAt  map[int]int // where they begin, by line
 	writing int         // of the last entry: most have that of the one before
 	scratch []byte
 }
@@ -89,7 +92,7 @@ func (s *entries) add(p parsed, line int, text string) {
 		s.writing = s.writingOf(p.form, e, text)
 	}
 	e.at = place(line)<<8 | place(s.writing) // an int may have 32 bits
-	if s.writing == other {
+	if s.writing == unusual {
 		s.keep(text, line)
 	}
 	fits64 := binary.BigEndian.Uint64(e.id[:8]) == 0 // as a UUID of a small value does, which may repeat a number
@@ -102,20 +105,20 @@ func (s *entries) add(p parsed, line int, text string) {
 
 // keep keeps a text without a pointer, so that the collector need not look at it.
 func (s *entries) keep(text string, line int) {
-	if s.starts == nil {
-		s.starts = map[int]int{}
+	if s.keptAt == nil {
+		s.keptAt = map[int]int{}
 	}
-	s.starts[line] = s.others.n
+	s.keptAt[line] = s.kept.n
 	for i := range len(text) {
-		s.others.add(text[i])
+		s.kept.add(text[i])
 	}
-	s.others.add('\n')
+	s.kept.add('\n')
 }
 
-func (s *entries) kept(line int) string {
+func (s *entries) keptText(line int) string {
 	var text []byte
-	for i := s.starts[line]; *s.others.at(i) != '\n'; i++ {
-		text = append(text, *s.others.at(i))
+	for i := s.keptAt[line]; *s.kept.at(i) != '\n'; i++ {
+		text = append(text, *s.kept.at(i))
 	}
 	return string(text)
 }
@@ -127,16 +130,16 @@ func (s *entries) writingOf(form string, e entry, text string) int {
 			continue
 		case s.isWritten(w, e, text):
 			return w
-		case s.isWritten(w|typed, e, text):
-			return w | typed
+		case s.isWritten(w|prefixed, e, text):
+			return w | prefixed
 		}
 	}
-	return other
+	return unusual
 }
 
 // isWritten reports whether text is what a writing makes of e.
 func (s *entries) isWritten(writing int, e entry, text string) bool {
-	if writing == other {
+	if writing == unusual {
 		return false
 	}
 	s.scratch = s.write(s.scratch[:0], writing, e)
@@ -144,16 +147,16 @@ func (s *entries) isWritten(writing int, e entry, text string) bool {
 }
 
 func (s *entries) write(b []byte, writing int, e entry) []byte {
-	if writing&typed != 0 {
+	if writing&prefixed != 0 {
 		b = append(b, s.prefix...)
 	}
-	return writings[writing&^typed].write(b, e)
+	return writings[writing&^prefixed].write(b, e)
 }
 
 // text returns the text of an entry, as it is in its line.
 func (s *entries) text(e entry) string {
-	if e.at.writing() == other {
-		return s.kept(e.at.line())
+	if e.at.writing() == unusual {
+		return s.keptText(e.at.line())
 	}
 	return string(s.write(nil, e.at.writing(), e))
 }

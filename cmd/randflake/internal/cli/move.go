@@ -29,8 +29,12 @@ func (t *tool) storeMoveCommand() *cobra.Command {
 // moveSpace moves a space from one named store to another, and prints what is left to do. It has no
 // deadline of its own, as there may be many counters to move.
 func (t *tool) moveSpace(ctx context.Context, from, to string) error {
-	newAt, _, err := url.Parse(to)
+	newAt, name, err := url.Parse(to)
 	if err != nil {
+		return fmt.Errorf("NEW: %w", err)
+	}
+	config := lease.Config{Name: name}
+	if err := config.Check(); err != nil { // before its directory is made
 		return fmt.Errorf("NEW: %w", err)
 	}
 	h := home{store: from}
@@ -49,7 +53,7 @@ func (t *tool) moveSpace(ctx context.Context, from, to string) error {
 	if err := makeDir(newAt); err != nil {
 		return fmt.Errorf("NEW: %w", err)
 	}
-	engine, name, err := url.Engine(ctx, to)
+	engine, _, err := url.Engine(ctx, to)
 	if err != nil {
 		return fmt.Errorf("NEW: %w", err)
 	}
@@ -57,7 +61,8 @@ func (t *tool) moveSpace(ctx context.Context, from, to string) error {
 
 	began := time.Now()
 	sameKind := trustWord(newAt) == trustWord(h.at)
-	space, err := lease.Move(ctx, old, engine, lease.Config{Name: name, Trust: oldInfo.Trust && sameKind})
+	config.Trust = oldInfo.Trust && sameKind
+	space, err := lease.Move(ctx, old, engine, config)
 	if err != nil {
 		return moveError(err)
 	}

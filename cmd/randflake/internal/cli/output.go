@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/randflake/randflake/internal/redact"
 	"github.com/randflake/randflake/internal/stdout"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/url"
@@ -103,7 +104,7 @@ func (t *tool) note(text string) { fmt.Fprintf(t.stderr, "randflake: %s\n", t.in
 func (t *tool) inLine(text string) string {
 	named, _ := url.FromEnvironment()
 	words := append(slices.Clip(t.args), named, os.Getenv(storeVariable), os.Getenv(storeFileVariable))
-	text = strings.TrimPrefix(url.Redact(text, words...), "randflake: ")
+	text = strings.TrimPrefix(redact.Passwords(text, words...), "randflake: ")
 	text = strings.ReplaceAll(text, ": randflake: ", ": ")
 	return strings.NewReplacer(":\n\t", ": ", "\n\t", "; ", "\n", "; ").Replace(text)
 }

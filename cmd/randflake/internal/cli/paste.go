@@ -56,9 +56,17 @@ type parser struct {
 	firstAssumed string
 }
 
-// parse reads a text, and counts it if it is an ID.
+// parse drops what is around the ID of a text, finds out the form, and decodes the ID. It counts what it could decode.
 func (p *parser) parse(text string) parsed {
-	r := p.read(text)
+	r := parsed{text: text}
+	if p.from == formAuto || p.from == formNumber {
+		r.text = plainNumber(r.text)
+	}
+	if p.from == formAuto {
+		r.text, r.layout = withoutAround(r.text)
+	}
+	r.form = p.detect(r.text)
+	r.err = p.decode(&r)
 	if r.err != nil {
 		return r
 	}
@@ -79,23 +87,9 @@ func (p *parser) assumedNote() string {
 		"looks so, too: say which with --from gosuda or --from text", p.assumed, p.ids, p.firstAssumed)
 }
 
-// read drops what is around the ID of a text, finds the form, and reads the ID in that form.
-func (p *parser) read(text string) parsed {
-	r := parsed{text: text}
-	if p.from == formAuto || p.from == formNumber {
-		r.text = plainNumber(r.text)
-	}
-	if p.from == formAuto {
-		r.text, r.layout = withoutAround(r.text)
-	}
-	r.form = p.formOf(r.text)
-	r.err = p.readForm(&r)
-	return r
-}
-
-// formOf returns the form of text. The flags decide first, and --kind before --from, as words of
+// detect returns the form of text. The flags decide first, and --kind before --from, as words of
 // --from mean other things for other kinds.
-func (p *parser) formOf(text string) string {
+func (p *parser) detect(text string) string {
 	switch {
 	case p.kind == kindULID:
 		return cmp.Or(wideForm(text), formULID) // as a ULID, other texts are refused
@@ -129,10 +123,11 @@ func (p *parser) shownForm(text string) string {
 	return formText // jvgoe12ccb8gh, ord_jvgoe12ccb8gh, and whatever is wrong
 }
 
-func (p *parser) readForm(r *parsed) (err error) {
+// decode reads the text of r in its form.
+func (p *parser) decode(r *parsed) (err error) {
 	switch r.form {
 	case formULID, formUUID:
-		err = r.readWide()
+		err = r.decodeWide()
 	case formTSID:
 		r.id = tsidOf(r.text)
 		r.layout = "tsid"
@@ -141,9 +136,9 @@ func (p *parser) readForm(r *parsed) (err error) {
 	case formNumber:
 		r.id, err = parseInt(r.text, p.kind)
 	case formText:
-		err = p.readText(r)
+		err = p.decodeText(r)
 	case formGosuda:
-		err = r.readGosuda()
+		err = r.decodeGosuda()
 	case formBase32, formBase58, formBase62:
 		var id snowflake.ID
 		id, err = bases[r.form].parse(r.text)
@@ -152,8 +147,8 @@ func (p *parser) readForm(r *parsed) (err error) {
 	return err
 }
 
-// readText reads the text of a Randflake ID, with a prefix or without.
-func (p *parser) readText(r *parsed) (err error) {
+// decodeText reads the text of a Randflake ID, with a prefix or without.
+func (p *parser) decodeText(r *parsed) (err error) {
 	r.prefix = prefixOf(r.text)
 	digits := r.text[len(r.prefix):]
 	r.id, err = randflake.Parse(digits)
@@ -166,8 +161,8 @@ func (p *parser) readText(r *parsed) (err error) {
 	return err
 }
 
-// readGosuda reads what gosuda/randflake prints of an ID, with a prefix or without.
-func (r *parsed) readGosuda() error {
+// decodeGosuda reads what gosuda/randflake prints of an ID, with a prefix or without.
+func (r *parsed) decodeGosuda() error {
 	r.prefix = prefixOf(r.text)
 	id, err := compat.DecodeString(r.text[len(r.prefix):])
 	if err != nil {

@@ -54,8 +54,8 @@ func (s *entries) judge() verdict {
 
 // longNumber returns a decimal number of more than 53 bits without its sign. All smaller ones are exact.
 func (s *entries) longNumber(e entry) (digits string, value uint64, ok bool) {
-	writing := e.at.writing() &^ typed
-	if writing != other && writings[writing].form != formNumber { // other may be 1,541,815,603,606,036,480
+	writing := e.at.writing() &^ prefixed
+	if writing != unusual && writings[writing].form != formNumber { // an unusual one may be 1,541,815,603,606,036,480
 		return "", 0, false
 	}
 	digits = strings.TrimPrefix(plainNumber(s.text(e)), "-")

@@ -112,11 +112,7 @@ func (t *tool) storeDDLCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		name := cmp.Or(h.store, named)
-		if name == "postgres" {
-			name = ""
-		}
-		text, err := postgres.DDL(name)
+		text, err := postgres.DDL(cmp.Or(h.store, named))
 		if err != nil {
 			return err
 		}

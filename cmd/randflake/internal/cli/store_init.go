@@ -97,7 +97,7 @@ func (r *initRequest) settle(cmd *cobra.Command) (err error) {
 	}
 	r.config.NoReserve = cmd.Flags().Changed("reserve") && r.config.Limits.Reserve == 0
 	r.config.Trust, err = parseTrust(cmd, r.trust, r.home.at)
-	return cmp.Or(err, asUsage(cmd, r.config.CheckLimits()))
+	return cmp.Or(err, asUsage(cmd, r.config.Check()))
 }
 
 // checkFlags refuses flags that can't be combined.
@@ -128,6 +128,31 @@ func refuseZeros(cmd *cobra.Command, names ...string) error {
 	return nil
 }
 
+// useExisting opens the space that is there, and says so. That is an error without --if-missing, and with another secret
+// or other limits than those of the command line: a space that has more than its part of the nodes repeats the IDs of
+// another one. Its trust may have changed since it was made.
+func (r *initRequest) useExisting(ctx context.Context) error {
+	space, err := url.Open(ctx, r.home.storeName(), lease.Config{})
+	if err != nil {
+		return err
+	}
+	defer space.Close()
+	if err := r.readCheck(); err != nil {
+		return err
+	}
+	if !r.ifMissing {
+		return fmt.Errorf("%s exists, and a space is never replaced: use it, or name another one", space)
+	}
+	want := r.config
+	want.Part = want.Limits.Nodes > 0 // so that the first node counts, be it 0
+	asWanted, err := url.Open(ctx, r.home.storeName(), want)
+	if err != nil {
+		return err
+	}
+	defer asWanted.Close()
+	return r.print("%s exists\n", space)
+}
+
 // makeSpace makes the secret, if need be, and then the space.
 func (r *initRequest) makeSpace(ctx context.Context) error {
 	if err := makeDir(r.home.at); err != nil {
@@ -152,6 +177,13 @@ func (r *initRequest) makeSpace(ctx context.Context) error {
 		return err
 	}
 	return r.print("made %s: %s\n%s", space, beginningOfNew(info), costOfLoss(info.Limits))
+}
+
+func makeDir(at url.Location) error {
+	if at.Dir == "" {
+		return nil
+	}
+	return os.MkdirAll(at.Dir, 0o700)
 }
 
 // ensureSecret makes the secret if it is missing, and the user says that no IDs were made before.
@@ -189,39 +221,6 @@ func (r *initRequest) readCheck() error {
 	return nil
 }
 
-// useExisting opens the space that is there, and says so.
-func (r *initRequest) useExisting(ctx context.Context) error {
-	space, err := url.Open(ctx, r.home.storeName(), lease.Config{})
-	if err != nil {
-		return err
-	}
-	defer space.Close()
-	if err := r.readCheck(); err != nil {
-		return err
-	}
-	return r.printExisting(space)
-}
-
-// printExisting says that the space is there already. That is an error without --if-missing, and with other nodes
-// than those of the command line: a space that has more than its part of the nodes repeats the IDs of another one.
-func (r *initRequest) printExisting(space *lease.Space) error {
-	if !r.ifMissing {
-		return fmt.Errorf("%s exists, and a space is never replaced: use it, or name another one", space)
-	}
-	if r.config.CheckValue != [8]byte{} {
-		if err := space.CheckSecret(r.config.CheckValue); err != nil {
-			return err
-		}
-	}
-	want, is := r.config.Limits, space.Limits()
-	hasOthers := want.Nodes != is.Nodes || want.FirstNode != is.FirstNode
-	if want.Nodes > 0 && hasOthers {
-		return fmt.Errorf("%s exists, with nodes %d to %d, which never change: take another name",
-			space, is.FirstNode, is.LastNode())
-	}
-	return r.print("%s exists\n", space)
-}
-
 // costOfLoss says for how long a loss of data stops all programs, if it does.
 func costOfLoss(limits lease.Limits) string {
 	pause := limits.LossPause()
@@ -254,11 +253,4 @@ func beginningOfNew(info lease.Info) string {
 			"compare all with randflake store info STORE STORE...", info.FirstNode, info.LastNode())
 	}
 	return begin
-}
-
-func makeDir(at url.Location) error {
-	if at.Dir == "" {
-		return nil
-	}
-	return os.MkdirAll(at.Dir, 0o700)
 }

@@ -57,8 +57,8 @@ func wideForm(text string) string {
 	return ""
 }
 
-// readWide reads the text of r, which must have 128 bits.
-func (r *parsed) readWide() error {
+// decodeWide reads the text of r, which must have 128 bits.
+func (r *parsed) decodeWide() error {
 	var ok bool
 	r.wide, r.prefix, ok = parseWide(r.text)
 	if !ok {

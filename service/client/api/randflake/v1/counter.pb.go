@@ -133,7 +133,7 @@ func (x *NextResponse) GetPeriod() string {
 	return ""
 }
 
-type CounterServiceTakeRequest struct {
+type TakeNumbersRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Space         string                 `protobuf:"bytes,1,opt,name=space,proto3" json:"space,omitempty"`
 	Counter       string                 `protobuf:"bytes,2,opt,name=counter,proto3" json:"counter,omitempty"`
@@ -142,20 +142,20 @@ type CounterServiceTakeRequest struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *CounterServiceTakeRequest) Reset() {
-	*x = CounterServiceTakeRequest{}
+func (x *TakeNumbersRequest) Reset() {
+	*x = TakeNumbersRequest{}
 	mi := &file_randflake_v1_counter_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *CounterServiceTakeRequest) String() string {
+func (x *TakeNumbersRequest) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*CounterServiceTakeRequest) ProtoMessage() {}
+func (*TakeNumbersRequest) ProtoMessage() {}
 
-func (x *CounterServiceTakeRequest) ProtoReflect() protoreflect.Message {
+func (x *TakeNumbersRequest) ProtoReflect() protoreflect.Message {
 	mi := &file_randflake_v1_counter_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -167,33 +167,33 @@ func (x *CounterServiceTakeRequest) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use CounterServiceTakeRequest.ProtoReflect.Descriptor instead.
-func (*CounterServiceTakeRequest) Descriptor() ([]byte, []int) {
+// Deprecated: Use TakeNumbersRequest.ProtoReflect.Descriptor instead.
+func (*TakeNumbersRequest) Descriptor() ([]byte, []int) {
 	return file_randflake_v1_counter_proto_rawDescGZIP(), []int{2}
 }
 
-func (x *CounterServiceTakeRequest) GetSpace() string {
+func (x *TakeNumbersRequest) GetSpace() string {
 	if x != nil {
 		return x.Space
 	}
 	return ""
 }
 
-func (x *CounterServiceTakeRequest) GetCounter() string {
+func (x *TakeNumbersRequest) GetCounter() string {
 	if x != nil {
 		return x.Counter
 	}
 	return ""
 }
 
-func (x *CounterServiceTakeRequest) GetCount() int64 {
+func (x *TakeNumbersRequest) GetCount() int64 {
 	if x != nil {
 		return x.Count
 	}
 	return 0
 }
 
-type CounterServiceTakeResponse struct {
+type TakeNumbersResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	First         int64                  `protobuf:"varint,1,opt,name=first,proto3" json:"first,omitempty"`
 	Count         int64                  `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
@@ -203,20 +203,20 @@ type CounterServiceTakeResponse struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *CounterServiceTakeResponse) Reset() {
-	*x = CounterServiceTakeResponse{}
+func (x *TakeNumbersResponse) Reset() {
+	*x = TakeNumbersResponse{}
 	mi := &file_randflake_v1_counter_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *CounterServiceTakeResponse) String() string {
+func (x *TakeNumbersResponse) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*CounterServiceTakeResponse) ProtoMessage() {}
+func (*TakeNumbersResponse) ProtoMessage() {}
 
-func (x *CounterServiceTakeResponse) ProtoReflect() protoreflect.Message {
+func (x *TakeNumbersResponse) ProtoReflect() protoreflect.Message {
 	mi := &file_randflake_v1_counter_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -228,40 +228,40 @@ func (x *CounterServiceTakeResponse) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use CounterServiceTakeResponse.ProtoReflect.Descriptor instead.
-func (*CounterServiceTakeResponse) Descriptor() ([]byte, []int) {
+// Deprecated: Use TakeNumbersResponse.ProtoReflect.Descriptor instead.
+func (*TakeNumbersResponse) Descriptor() ([]byte, []int) {
 	return file_randflake_v1_counter_proto_rawDescGZIP(), []int{3}
 }
 
-func (x *CounterServiceTakeResponse) GetFirst() int64 {
+func (x *TakeNumbersResponse) GetFirst() int64 {
 	if x != nil {
 		return x.First
 	}
 	return 0
 }
 
-func (x *CounterServiceTakeResponse) GetCount() int64 {
+func (x *TakeNumbersResponse) GetCount() int64 {
 	if x != nil {
 		return x.Count
 	}
 	return 0
 }
 
-func (x *CounterServiceTakeResponse) GetStep() int64 {
+func (x *TakeNumbersResponse) GetStep() int64 {
 	if x != nil {
 		return x.Step
 	}
 	return 0
 }
 
-func (x *CounterServiceTakeResponse) GetPeriod() string {
+func (x *TakeNumbersResponse) GetPeriod() string {
 	if x != nil {
 		return x.Period
 	}
 	return ""
 }
 
-type SetRequest struct {
+type SetCounterRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Space         string                 `protobuf:"bytes,1,opt,name=space,proto3" json:"space,omitempty"`
 	Counter       string                 `protobuf:"bytes,2,opt,name=counter,proto3" json:"counter,omitempty"`
@@ -270,20 +270,20 @@ type SetRequest struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *SetRequest) Reset() {
-	*x = SetRequest{}
+func (x *SetCounterRequest) Reset() {
+	*x = SetCounterRequest{}
 	mi := &file_randflake_v1_counter_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *SetRequest) String() string {
+func (x *SetCounterRequest) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*SetRequest) ProtoMessage() {}
+func (*SetCounterRequest) ProtoMessage() {}
 
-func (x *SetRequest) ProtoReflect() protoreflect.Message {
+func (x *SetCounterRequest) ProtoReflect() protoreflect.Message {
 	mi := &file_randflake_v1_counter_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -295,52 +295,52 @@ func (x *SetRequest) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use SetRequest.ProtoReflect.Descriptor instead.
-func (*SetRequest) Descriptor() ([]byte, []int) {
+// Deprecated: Use SetCounterRequest.ProtoReflect.Descriptor instead.
+func (*SetCounterRequest) Descriptor() ([]byte, []int) {
 	return file_randflake_v1_counter_proto_rawDescGZIP(), []int{4}
 }
 
-func (x *SetRequest) GetSpace() string {
+func (x *SetCounterRequest) GetSpace() string {
 	if x != nil {
 		return x.Space
 	}
 	return ""
 }
 
-func (x *SetRequest) GetCounter() string {
+func (x *SetCounterRequest) GetCounter() string {
 	if x != nil {
 		return x.Counter
 	}
 	return ""
 }
 
-func (x *SetRequest) GetNext() int64 {
+func (x *SetCounterRequest) GetNext() int64 {
 	if x != nil {
 		return x.Next
 	}
 	return 0
 }
 
-type SetResponse struct {
+type SetCounterResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *SetResponse) Reset() {
-	*x = SetResponse{}
+func (x *SetCounterResponse) Reset() {
+	*x = SetCounterResponse{}
 	mi := &file_randflake_v1_counter_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *SetResponse) String() string {
+func (x *SetCounterResponse) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*SetResponse) ProtoMessage() {}
+func (*SetCounterResponse) ProtoMessage() {}
 
-func (x *SetResponse) ProtoReflect() protoreflect.Message {
+func (x *SetCounterResponse) ProtoReflect() protoreflect.Message {
 	mi := &file_randflake_v1_counter_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -352,8 +352,8 @@ func (x *SetResponse) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use SetResponse.ProtoReflect.Descriptor instead.
-func (*SetResponse) Descriptor() ([]byte, []int) {
+// Deprecated: Use SetCounterResponse.ProtoReflect.Descriptor instead.
+func (*SetCounterResponse) Descriptor() ([]byte, []int) {
 	return file_randflake_v1_counter_proto_rawDescGZIP(), []int{5}
 }
 
@@ -465,7 +465,7 @@ func (x *Counter) GetSeries() string {
 	return ""
 }
 
-type GetRequest struct {
+type GetCounterRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Space         string                 `protobuf:"bytes,1,opt,name=space,proto3" json:"space,omitempty"`
 	Counter       string                 `protobuf:"bytes,2,opt,name=counter,proto3" json:"counter,omitempty"`
@@ -473,20 +473,20 @@ type GetRequest struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *GetRequest) Reset() {
-	*x = GetRequest{}
+func (x *GetCounterRequest) Reset() {
+	*x = GetCounterRequest{}
 	mi := &file_randflake_v1_counter_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *GetRequest) String() string {
+func (x *GetCounterRequest) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*GetRequest) ProtoMessage() {}
+func (*GetCounterRequest) ProtoMessage() {}
 
-func (x *GetRequest) ProtoReflect() protoreflect.Message {
+func (x *GetCounterRequest) ProtoReflect() protoreflect.Message {
 	mi := &file_randflake_v1_counter_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -498,46 +498,46 @@ func (x *GetRequest) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use GetRequest.ProtoReflect.Descriptor instead.
-func (*GetRequest) Descriptor() ([]byte, []int) {
+// Deprecated: Use GetCounterRequest.ProtoReflect.Descriptor instead.
+func (*GetCounterRequest) Descriptor() ([]byte, []int) {
 	return file_randflake_v1_counter_proto_rawDescGZIP(), []int{7}
 }
 
-func (x *GetRequest) GetSpace() string {
+func (x *GetCounterRequest) GetSpace() string {
 	if x != nil {
 		return x.Space
 	}
 	return ""
 }
 
-func (x *GetRequest) GetCounter() string {
+func (x *GetCounterRequest) GetCounter() string {
 	if x != nil {
 		return x.Counter
 	}
 	return ""
 }
 
-type GetResponse struct {
+type GetCounterResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Counter       *Counter               `protobuf:"bytes,1,opt,name=counter,proto3" json:"counter,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *GetResponse) Reset() {
-	*x = GetResponse{}
+func (x *GetCounterResponse) Reset() {
+	*x = GetCounterResponse{}
 	mi := &file_randflake_v1_counter_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *GetResponse) String() string {
+func (x *GetCounterResponse) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*GetResponse) ProtoMessage() {}
+func (*GetCounterResponse) ProtoMessage() {}
 
-func (x *GetResponse) ProtoReflect() protoreflect.Message {
+func (x *GetCounterResponse) ProtoReflect() protoreflect.Message {
 	mi := &file_randflake_v1_counter_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -549,19 +549,19 @@ func (x *GetResponse) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use GetResponse.ProtoReflect.Descriptor instead.
-func (*GetResponse) Descriptor() ([]byte, []int) {
+// Deprecated: Use GetCounterResponse.ProtoReflect.Descriptor instead.
+func (*GetCounterResponse) Descriptor() ([]byte, []int) {
 	return file_randflake_v1_counter_proto_rawDescGZIP(), []int{8}
 }
 
-func (x *GetResponse) GetCounter() *Counter {
+func (x *GetCounterResponse) GetCounter() *Counter {
 	if x != nil {
 		return x.Counter
 	}
 	return nil
 }
 
-type ListRequest struct {
+type ListCountersRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Space         string                 `protobuf:"bytes,1,opt,name=space,proto3" json:"space,omitempty"`
 	After         string                 `protobuf:"bytes,2,opt,name=after,proto3" json:"after,omitempty"`  // the name before the first one; empty for the beginning
@@ -570,20 +570,20 @@ type ListRequest struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *ListRequest) Reset() {
-	*x = ListRequest{}
+func (x *ListCountersRequest) Reset() {
+	*x = ListCountersRequest{}
 	mi := &file_randflake_v1_counter_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *ListRequest) String() string {
+func (x *ListCountersRequest) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*ListRequest) ProtoMessage() {}
+func (*ListCountersRequest) ProtoMessage() {}
 
-func (x *ListRequest) ProtoReflect() protoreflect.Message {
+func (x *ListCountersRequest) ProtoReflect() protoreflect.Message {
 	mi := &file_randflake_v1_counter_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -595,53 +595,53 @@ func (x *ListRequest) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use ListRequest.ProtoReflect.Descriptor instead.
-func (*ListRequest) Descriptor() ([]byte, []int) {
+// Deprecated: Use ListCountersRequest.ProtoReflect.Descriptor instead.
+func (*ListCountersRequest) Descriptor() ([]byte, []int) {
 	return file_randflake_v1_counter_proto_rawDescGZIP(), []int{9}
 }
 
-func (x *ListRequest) GetSpace() string {
+func (x *ListCountersRequest) GetSpace() string {
 	if x != nil {
 		return x.Space
 	}
 	return ""
 }
 
-func (x *ListRequest) GetAfter() string {
+func (x *ListCountersRequest) GetAfter() string {
 	if x != nil {
 		return x.After
 	}
 	return ""
 }
 
-func (x *ListRequest) GetLimit() uint32 {
+func (x *ListCountersRequest) GetLimit() uint32 {
 	if x != nil {
 		return x.Limit
 	}
 	return 0
 }
 
-type ListResponse struct {
+type ListCountersResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Counters      []*Counter             `protobuf:"bytes,1,rep,name=counters,proto3" json:"counters,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *ListResponse) Reset() {
-	*x = ListResponse{}
+func (x *ListCountersResponse) Reset() {
+	*x = ListCountersResponse{}
 	mi := &file_randflake_v1_counter_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *ListResponse) String() string {
+func (x *ListCountersResponse) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*ListResponse) ProtoMessage() {}
+func (*ListCountersResponse) ProtoMessage() {}
 
-func (x *ListResponse) ProtoReflect() protoreflect.Message {
+func (x *ListCountersResponse) ProtoReflect() protoreflect.Message {
 	mi := &file_randflake_v1_counter_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -653,12 +653,12 @@ func (x *ListResponse) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use ListResponse.ProtoReflect.Descriptor instead.
-func (*ListResponse) Descriptor() ([]byte, []int) {
+// Deprecated: Use ListCountersResponse.ProtoReflect.Descriptor instead.
+func (*ListCountersResponse) Descriptor() ([]byte, []int) {
 	return file_randflake_v1_counter_proto_rawDescGZIP(), []int{10}
 }
 
-func (x *ListResponse) GetCounters() []*Counter {
+func (x *ListCountersResponse) GetCounters() []*Counter {
 	if x != nil {
 		return x.Counters
 	}
@@ -676,22 +676,21 @@ const file_randflake_v1_counter_proto_rawDesc = "" +
 	"\x05count\x18\x03 \x01(\rR\x05count\"@\n" +
 	"\fNextResponse\x12\x18\n" +
 	"\anumbers\x18\x01 \x03(\x03R\anumbers\x12\x16\n" +
-	"\x06period\x18\x02 \x01(\tR\x06period\"a\n" +
-	"\x19CounterServiceTakeRequest\x12\x14\n" +
+	"\x06period\x18\x02 \x01(\tR\x06period\"Z\n" +
+	"\x12TakeNumbersRequest\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x12\x18\n" +
 	"\acounter\x18\x02 \x01(\tR\acounter\x12\x14\n" +
-	"\x05count\x18\x03 \x01(\x03R\x05count\"t\n" +
-	"\x1aCounterServiceTakeResponse\x12\x14\n" +
+	"\x05count\x18\x03 \x01(\x03R\x05count\"m\n" +
+	"\x13TakeNumbersResponse\x12\x14\n" +
 	"\x05first\x18\x01 \x01(\x03R\x05first\x12\x14\n" +
 	"\x05count\x18\x02 \x01(\x03R\x05count\x12\x12\n" +
 	"\x04step\x18\x03 \x01(\x03R\x04step\x12\x16\n" +
-	"\x06period\x18\x04 \x01(\tR\x06period\"P\n" +
-	"\n" +
-	"SetRequest\x12\x14\n" +
+	"\x06period\x18\x04 \x01(\tR\x06period\"W\n" +
+	"\x11SetCounterRequest\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x12\x18\n" +
 	"\acounter\x18\x02 \x01(\tR\acounter\x12\x12\n" +
-	"\x04next\x18\x03 \x01(\x03R\x04next\"\r\n" +
-	"\vSetResponse\"\xdb\x01\n" +
+	"\x04next\x18\x03 \x01(\x03R\x04next\"\x14\n" +
+	"\x12SetCounterResponse\"\xdb\x01\n" +
 	"\aCounter\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05start\x18\x02 \x01(\x03R\x05start\x12\x12\n" +
@@ -702,25 +701,26 @@ const file_randflake_v1_counter_proto_rawDesc = "" +
 	"\x04lost\x18\a \x01(\bR\x04lost\x12\x18\n" +
 	"\aperiods\x18\b \x01(\tR\aperiods\x12\x16\n" +
 	"\x06series\x18\t \x01(\tR\x06seriesB\a\n" +
-	"\x05_next\"<\n" +
-	"\n" +
-	"GetRequest\x12\x14\n" +
+	"\x05_next\"C\n" +
+	"\x11GetCounterRequest\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x12\x18\n" +
-	"\acounter\x18\x02 \x01(\tR\acounter\">\n" +
-	"\vGetResponse\x12/\n" +
-	"\acounter\x18\x01 \x01(\v2\x15.randflake.v1.CounterR\acounter\"O\n" +
-	"\vListRequest\x12\x14\n" +
+	"\acounter\x18\x02 \x01(\tR\acounter\"E\n" +
+	"\x12GetCounterResponse\x12/\n" +
+	"\acounter\x18\x01 \x01(\v2\x15.randflake.v1.CounterR\acounter\"W\n" +
+	"\x13ListCountersRequest\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x12\x14\n" +
 	"\x05after\x18\x02 \x01(\tR\x05after\x12\x14\n" +
-	"\x05limit\x18\x03 \x01(\rR\x05limit\"A\n" +
-	"\fListResponse\x121\n" +
-	"\bcounters\x18\x01 \x03(\v2\x15.randflake.v1.CounterR\bcounters2\xeb\x02\n" +
+	"\x05limit\x18\x03 \x01(\rR\x05limit\"I\n" +
+	"\x14ListCountersResponse\x121\n" +
+	"\bcounters\x18\x01 \x03(\v2\x15.randflake.v1.CounterR\bcounters2\xa6\x03\n" +
 	"\x0eCounterService\x12=\n" +
-	"\x04Next\x12\x19.randflake.v1.NextRequest\x1a\x1a.randflake.v1.NextResponse\x12Y\n" +
-	"\x04Take\x12'.randflake.v1.CounterServiceTakeRequest\x1a(.randflake.v1.CounterServiceTakeResponse\x12:\n" +
-	"\x03Set\x12\x18.randflake.v1.SetRequest\x1a\x19.randflake.v1.SetResponse\x12?\n" +
-	"\x03Get\x12\x18.randflake.v1.GetRequest\x1a\x19.randflake.v1.GetResponse\"\x03\x90\x02\x01\x12B\n" +
-	"\x04List\x12\x19.randflake.v1.ListRequest\x1a\x1a.randflake.v1.ListResponse\"\x03\x90\x02\x01BLZJgithub.com/randflake/randflake/service/client/api/randflake/v1;randflakev1b\x06proto3"
+	"\x04Next\x12\x19.randflake.v1.NextRequest\x1a\x1a.randflake.v1.NextResponse\x12R\n" +
+	"\vTakeNumbers\x12 .randflake.v1.TakeNumbersRequest\x1a!.randflake.v1.TakeNumbersResponse\x12O\n" +
+	"\n" +
+	"SetCounter\x12\x1f.randflake.v1.SetCounterRequest\x1a .randflake.v1.SetCounterResponse\x12T\n" +
+	"\n" +
+	"GetCounter\x12\x1f.randflake.v1.GetCounterRequest\x1a .randflake.v1.GetCounterResponse\"\x03\x90\x02\x01\x12Z\n" +
+	"\fListCounters\x12!.randflake.v1.ListCountersRequest\x1a\".randflake.v1.ListCountersResponse\"\x03\x90\x02\x01BLZJgithub.com/randflake/randflake/service/client/api/randflake/v1;randflakev1b\x06proto3"
 
 var (
 	file_randflake_v1_counter_proto_rawDescOnce sync.Once
@@ -736,31 +736,31 @@ func file_randflake_v1_counter_proto_rawDescGZIP() []byte {
 
 var file_randflake_v1_counter_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
 var file_randflake_v1_counter_proto_goTypes = []any{
-	(*NextRequest)(nil),                // 0: randflake.v1.NextRequest
-	(*NextResponse)(nil),               // 1: randflake.v1.NextResponse
-	(*CounterServiceTakeRequest)(nil),  // 2: randflake.v1.CounterServiceTakeRequest
-	(*CounterServiceTakeResponse)(nil), // 3: randflake.v1.CounterServiceTakeResponse
-	(*SetRequest)(nil),                 // 4: randflake.v1.SetRequest
-	(*SetResponse)(nil),                // 5: randflake.v1.SetResponse
-	(*Counter)(nil),                    // 6: randflake.v1.Counter
-	(*GetRequest)(nil),                 // 7: randflake.v1.GetRequest
-	(*GetResponse)(nil),                // 8: randflake.v1.GetResponse
-	(*ListRequest)(nil),                // 9: randflake.v1.ListRequest
-	(*ListResponse)(nil),               // 10: randflake.v1.ListResponse
+	(*NextRequest)(nil),          // 0: randflake.v1.NextRequest
+	(*NextResponse)(nil),         // 1: randflake.v1.NextResponse
+	(*TakeNumbersRequest)(nil),   // 2: randflake.v1.TakeNumbersRequest
+	(*TakeNumbersResponse)(nil),  // 3: randflake.v1.TakeNumbersResponse
+	(*SetCounterRequest)(nil),    // 4: randflake.v1.SetCounterRequest
+	(*SetCounterResponse)(nil),   // 5: randflake.v1.SetCounterResponse
+	(*Counter)(nil),              // 6: randflake.v1.Counter
+	(*GetCounterRequest)(nil),    // 7: randflake.v1.GetCounterRequest
+	(*GetCounterResponse)(nil),   // 8: randflake.v1.GetCounterResponse
+	(*ListCountersRequest)(nil),  // 9: randflake.v1.ListCountersRequest
+	(*ListCountersResponse)(nil), // 10: randflake.v1.ListCountersResponse
 }
 var file_randflake_v1_counter_proto_depIdxs = []int32{
-	6,  // 0: randflake.v1.GetResponse.counter:type_name -> randflake.v1.Counter
-	6,  // 1: randflake.v1.ListResponse.counters:type_name -> randflake.v1.Counter
+	6,  // 0: randflake.v1.GetCounterResponse.counter:type_name -> randflake.v1.Counter
+	6,  // 1: randflake.v1.ListCountersResponse.counters:type_name -> randflake.v1.Counter
 	0,  // 2: randflake.v1.CounterService.Next:input_type -> randflake.v1.NextRequest
-	2,  // 3: randflake.v1.CounterService.Take:input_type -> randflake.v1.CounterServiceTakeRequest
-	4,  // 4: randflake.v1.CounterService.Set:input_type -> randflake.v1.SetRequest
-	7,  // 5: randflake.v1.CounterService.Get:input_type -> randflake.v1.GetRequest
-	9,  // 6: randflake.v1.CounterService.List:input_type -> randflake.v1.ListRequest
+	2,  // 3: randflake.v1.CounterService.TakeNumbers:input_type -> randflake.v1.TakeNumbersRequest
+	4,  // 4: randflake.v1.CounterService.SetCounter:input_type -> randflake.v1.SetCounterRequest
+	7,  // 5: randflake.v1.CounterService.GetCounter:input_type -> randflake.v1.GetCounterRequest
+	9,  // 6: randflake.v1.CounterService.ListCounters:input_type -> randflake.v1.ListCountersRequest
 	1,  // 7: randflake.v1.CounterService.Next:output_type -> randflake.v1.NextResponse
-	3,  // 8: randflake.v1.CounterService.Take:output_type -> randflake.v1.CounterServiceTakeResponse
-	5,  // 9: randflake.v1.CounterService.Set:output_type -> randflake.v1.SetResponse
-	8,  // 10: randflake.v1.CounterService.Get:output_type -> randflake.v1.GetResponse
-	10, // 11: randflake.v1.CounterService.List:output_type -> randflake.v1.ListResponse
+	3,  // 8: randflake.v1.CounterService.TakeNumbers:output_type -> randflake.v1.TakeNumbersResponse
+	5,  // 9: randflake.v1.CounterService.SetCounter:output_type -> randflake.v1.SetCounterResponse
+	8,  // 10: randflake.v1.CounterService.GetCounter:output_type -> randflake.v1.GetCounterResponse
+	10, // 11: randflake.v1.CounterService.ListCounters:output_type -> randflake.v1.ListCountersResponse
 	7,  // [7:12] is the sub-list for method output_type
 	2,  // [2:7] is the sub-list for method input_type
 	2,  // [2:2] is the sub-list for extension type_name

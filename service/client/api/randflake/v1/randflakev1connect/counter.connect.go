@@ -35,27 +35,31 @@ const (
 const (
 	// CounterServiceNextProcedure is the fully-qualified name of the CounterService's Next RPC.
 	CounterServiceNextProcedure = "/randflake.v1.CounterService/Next"
-	// CounterServiceTakeProcedure is the fully-qualified name of the CounterService's Take RPC.
-	CounterServiceTakeProcedure = "/randflake.v1.CounterService/Take"
-	// CounterServiceSetProcedure is the fully-qualified name of the CounterService's Set RPC.
-	CounterServiceSetProcedure = "/randflake.v1.CounterService/Set"
-	// CounterServiceGetProcedure is the fully-qualified name of the CounterService's Get RPC.
-	CounterServiceGetProcedure = "/randflake.v1.CounterService/Get"
-	// CounterServiceListProcedure is the fully-qualified name of the CounterService's List RPC.
-	CounterServiceListProcedure = "/randflake.v1.CounterService/List"
+	// CounterServiceTakeNumbersProcedure is the fully-qualified name of the CounterService's
+	// TakeNumbers RPC.
+	CounterServiceTakeNumbersProcedure = "/randflake.v1.CounterService/TakeNumbers"
+	// CounterServiceSetCounterProcedure is the fully-qualified name of the CounterService's SetCounter
+	// RPC.
+	CounterServiceSetCounterProcedure = "/randflake.v1.CounterService/SetCounter"
+	// CounterServiceGetCounterProcedure is the fully-qualified name of the CounterService's GetCounter
+	// RPC.
+	CounterServiceGetCounterProcedure = "/randflake.v1.CounterService/GetCounter"
+	// CounterServiceListCountersProcedure is the fully-qualified name of the CounterService's
+	// ListCounters RPC.
+	CounterServiceListCountersProcedure = "/randflake.v1.CounterService/ListCounters"
 )
 
 // CounterServiceClient is a client for the randflake.v1.CounterService service.
 type CounterServiceClient interface {
 	// Next takes numbers. When its answer is lost its numbers are lost, and never given again: call again.
 	Next(context.Context, *v1.NextRequest) (*v1.NextResponse, error)
-	// Take takes a run of numbers for the caller to hand out. When its answer is lost its numbers are lost: call again.
-	Take(context.Context, *v1.CounterServiceTakeRequest) (*v1.CounterServiceTakeResponse, error)
-	// Set says where a counter goes on, as after a loss of data: beyond all numbers that were taken. It never lowers one.
-	Set(context.Context, *v1.SetRequest) (*v1.SetResponse, error)
-	Get(context.Context, *v1.GetRequest) (*v1.GetResponse, error)
-	// List returns the counters of a space, in the order of their names.
-	List(context.Context, *v1.ListRequest) (*v1.ListResponse, error)
+	// TakeNumbers takes a run of numbers for the caller to hand out. When its answer is lost its numbers are lost: call again.
+	TakeNumbers(context.Context, *v1.TakeNumbersRequest) (*v1.TakeNumbersResponse, error)
+	// SetCounter says where a counter goes on, as after a loss of data: beyond all numbers that were taken. It never lowers one.
+	SetCounter(context.Context, *v1.SetCounterRequest) (*v1.SetCounterResponse, error)
+	GetCounter(context.Context, *v1.GetCounterRequest) (*v1.GetCounterResponse, error)
+	// ListCounters returns the counters of a space, in the order of their names.
+	ListCounters(context.Context, *v1.ListCountersRequest) (*v1.ListCountersResponse, error)
 }
 
 // NewCounterServiceClient constructs a client for the randflake.v1.CounterService service. By
@@ -75,29 +79,29 @@ func NewCounterServiceClient(httpClient connect.HTTPClient, baseURL string, opts
 			connect.WithSchema(counterServiceMethods.ByName("Next")),
 			connect.WithClientOptions(opts...),
 		),
-		take: connect.NewClient[v1.CounterServiceTakeRequest, v1.CounterServiceTakeResponse](
+		takeNumbers: connect.NewClient[v1.TakeNumbersRequest, v1.TakeNumbersResponse](
 			httpClient,
-			baseURL+CounterServiceTakeProcedure,
-			connect.WithSchema(counterServiceMethods.ByName("Take")),
+			baseURL+CounterServiceTakeNumbersProcedure,
+			connect.WithSchema(counterServiceMethods.ByName("TakeNumbers")),
 			connect.WithClientOptions(opts...),
 		),
-		set: connect.NewClient[v1.SetRequest, v1.SetResponse](
+		setCounter: connect.NewClient[v1.SetCounterRequest, v1.SetCounterResponse](
 			httpClient,
-			baseURL+CounterServiceSetProcedure,
-			connect.WithSchema(counterServiceMethods.ByName("Set")),
+			baseURL+CounterServiceSetCounterProcedure,
+			connect.WithSchema(counterServiceMethods.ByName("SetCounter")),
 			connect.WithClientOptions(opts...),
 		),
-		get: connect.NewClient[v1.GetRequest, v1.GetResponse](
+		getCounter: connect.NewClient[v1.GetCounterRequest, v1.GetCounterResponse](
 			httpClient,
-			baseURL+CounterServiceGetProcedure,
-			connect.WithSchema(counterServiceMethods.ByName("Get")),
+			baseURL+CounterServiceGetCounterProcedure,
+			connect.WithSchema(counterServiceMethods.ByName("GetCounter")),
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
-		list: connect.NewClient[v1.ListRequest, v1.ListResponse](
+		listCounters: connect.NewClient[v1.ListCountersRequest, v1.ListCountersResponse](
 			httpClient,
-			baseURL+CounterServiceListProcedure,
-			connect.WithSchema(counterServiceMethods.ByName("List")),
+			baseURL+CounterServiceListCountersProcedure,
+			connect.WithSchema(counterServiceMethods.ByName("ListCounters")),
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
@@ -106,11 +110,11 @@ func NewCounterServiceClient(httpClient connect.HTTPClient, baseURL string, opts
 
 // counterServiceClient implements CounterServiceClient.
 type counterServiceClient struct {
-	next *connect.Client[v1.NextRequest, v1.NextResponse]
-	take *connect.Client[v1.CounterServiceTakeRequest, v1.CounterServiceTakeResponse]
-	set  *connect.Client[v1.SetRequest, v1.SetResponse]
-	get  *connect.Client[v1.GetRequest, v1.GetResponse]
-	list *connect.Client[v1.ListRequest, v1.ListResponse]
+	next         *connect.Client[v1.NextRequest, v1.NextResponse]
+	takeNumbers  *connect.Client[v1.TakeNumbersRequest, v1.TakeNumbersResponse]
+	setCounter   *connect.Client[v1.SetCounterRequest, v1.SetCounterResponse]
+	getCounter   *connect.Client[v1.GetCounterRequest, v1.GetCounterResponse]
+	listCounters *connect.Client[v1.ListCountersRequest, v1.ListCountersResponse]
 }
 
 // Next calls randflake.v1.CounterService.Next.
@@ -122,36 +126,36 @@ func (c *counterServiceClient) Next(ctx context.Context, req *v1.NextRequest) (*
 	return nil, err
 }
 
-// Take calls randflake.v1.CounterService.Take.
-func (c *counterServiceClient) Take(ctx context.Context, req *v1.CounterServiceTakeRequest) (*v1.CounterServiceTakeResponse, error) {
-	response, err := c.take.CallUnary(ctx, connect.NewRequest(req))
+// TakeNumbers calls randflake.v1.CounterService.TakeNumbers.
+func (c *counterServiceClient) TakeNumbers(ctx context.Context, req *v1.TakeNumbersRequest) (*v1.TakeNumbersResponse, error) {
+	response, err := c.takeNumbers.CallUnary(ctx, connect.NewRequest(req))
 	if response != nil {
 		return response.Msg, err
 	}
 	return nil, err
 }
 
-// Set calls randflake.v1.CounterService.Set.
-func (c *counterServiceClient) Set(ctx context.Context, req *v1.SetRequest) (*v1.SetResponse, error) {
-	response, err := c.set.CallUnary(ctx, connect.NewRequest(req))
+// SetCounter calls randflake.v1.CounterService.SetCounter.
+func (c *counterServiceClient) SetCounter(ctx context.Context, req *v1.SetCounterRequest) (*v1.SetCounterResponse, error) {
+	response, err := c.setCounter.CallUnary(ctx, connect.NewRequest(req))
 	if response != nil {
 		return response.Msg, err
 	}
 	return nil, err
 }
 
-// Get calls randflake.v1.CounterService.Get.
-func (c *counterServiceClient) Get(ctx context.Context, req *v1.GetRequest) (*v1.GetResponse, error) {
-	response, err := c.get.CallUnary(ctx, connect.NewRequest(req))
+// GetCounter calls randflake.v1.CounterService.GetCounter.
+func (c *counterServiceClient) GetCounter(ctx context.Context, req *v1.GetCounterRequest) (*v1.GetCounterResponse, error) {
+	response, err := c.getCounter.CallUnary(ctx, connect.NewRequest(req))
 	if response != nil {
 		return response.Msg, err
 	}
 	return nil, err
 }
 
-// List calls randflake.v1.CounterService.List.
-func (c *counterServiceClient) List(ctx context.Context, req *v1.ListRequest) (*v1.ListResponse, error) {
-	response, err := c.list.CallUnary(ctx, connect.NewRequest(req))
+// ListCounters calls randflake.v1.CounterService.ListCounters.
+func (c *counterServiceClient) ListCounters(ctx context.Context, req *v1.ListCountersRequest) (*v1.ListCountersResponse, error) {
+	response, err := c.listCounters.CallUnary(ctx, connect.NewRequest(req))
 	if response != nil {
 		return response.Msg, err
 	}
@@ -162,13 +166,13 @@ func (c *counterServiceClient) List(ctx context.Context, req *v1.ListRequest) (*
 type CounterServiceHandler interface {
 	// Next takes numbers. When its answer is lost its numbers are lost, and never given again: call again.
 	Next(context.Context, *v1.NextRequest) (*v1.NextResponse, error)
-	// Take takes a run of numbers for the caller to hand out. When its answer is lost its numbers are lost: call again.
-	Take(context.Context, *v1.CounterServiceTakeRequest) (*v1.CounterServiceTakeResponse, error)
-	// Set says where a counter goes on, as after a loss of data: beyond all numbers that were taken. It never lowers one.
-	Set(context.Context, *v1.SetRequest) (*v1.SetResponse, error)
-	Get(context.Context, *v1.GetRequest) (*v1.GetResponse, error)
-	// List returns the counters of a space, in the order of their names.
-	List(context.Context, *v1.ListRequest) (*v1.ListResponse, error)
+	// TakeNumbers takes a run of numbers for the caller to hand out. When its answer is lost its numbers are lost: call again.
+	TakeNumbers(context.Context, *v1.TakeNumbersRequest) (*v1.TakeNumbersResponse, error)
+	// SetCounter says where a counter goes on, as after a loss of data: beyond all numbers that were taken. It never lowers one.
+	SetCounter(context.Context, *v1.SetCounterRequest) (*v1.SetCounterResponse, error)
+	GetCounter(context.Context, *v1.GetCounterRequest) (*v1.GetCounterResponse, error)
+	// ListCounters returns the counters of a space, in the order of their names.
+	ListCounters(context.Context, *v1.ListCountersRequest) (*v1.ListCountersResponse, error)
 }
 
 // NewCounterServiceHandler builds an HTTP handler from the service implementation. It returns the
@@ -184,29 +188,29 @@ func NewCounterServiceHandler(svc CounterServiceHandler, opts ...connect.Handler
 		connect.WithSchema(counterServiceMethods.ByName("Next")),
 		connect.WithHandlerOptions(opts...),
 	)
-	counterServiceTakeHandler := connect.NewUnaryHandlerSimple(
-		CounterServiceTakeProcedure,
-		svc.Take,
-		connect.WithSchema(counterServiceMethods.ByName("Take")),
+	counterServiceTakeNumbersHandler := connect.NewUnaryHandlerSimple(
+		CounterServiceTakeNumbersProcedure,
+		svc.TakeNumbers,
+		connect.WithSchema(counterServiceMethods.ByName("TakeNumbers")),
 		connect.WithHandlerOptions(opts...),
 	)
-	counterServiceSetHandler := connect.NewUnaryHandlerSimple(
-		CounterServiceSetProcedure,
-		svc.Set,
-		connect.WithSchema(counterServiceMethods.ByName("Set")),
+	counterServiceSetCounterHandler := connect.NewUnaryHandlerSimple(
+		CounterServiceSetCounterProcedure,
+		svc.SetCounter,
+		connect.WithSchema(counterServiceMethods.ByName("SetCounter")),
 		connect.WithHandlerOptions(opts...),
 	)
-	counterServiceGetHandler := connect.NewUnaryHandlerSimple(
-		CounterServiceGetProcedure,
-		svc.Get,
-		connect.WithSchema(counterServiceMethods.ByName("Get")),
+	counterServiceGetCounterHandler := connect.NewUnaryHandlerSimple(
+		CounterServiceGetCounterProcedure,
+		svc.GetCounter,
+		connect.WithSchema(counterServiceMethods.ByName("GetCounter")),
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
-	counterServiceListHandler := connect.NewUnaryHandlerSimple(
-		CounterServiceListProcedure,
-		svc.List,
-		connect.WithSchema(counterServiceMethods.ByName("List")),
+	counterServiceListCountersHandler := connect.NewUnaryHandlerSimple(
+		CounterServiceListCountersProcedure,
+		svc.ListCounters,
+		connect.WithSchema(counterServiceMethods.ByName("ListCounters")),
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
@@ -214,14 +218,14 @@ func NewCounterServiceHandler(svc CounterServiceHandler, opts ...connect.Handler
 		switch r.URL.Path {
 		case CounterServiceNextProcedure:
 			counterServiceNextHandler.ServeHTTP(w, r)
-		case CounterServiceTakeProcedure:
-			counterServiceTakeHandler.ServeHTTP(w, r)
-		case CounterServiceSetProcedure:
-			counterServiceSetHandler.ServeHTTP(w, r)
-		case CounterServiceGetProcedure:
-			counterServiceGetHandler.ServeHTTP(w, r)
-		case CounterServiceListProcedure:
-			counterServiceListHandler.ServeHTTP(w, r)
+		case CounterServiceTakeNumbersProcedure:
+			counterServiceTakeNumbersHandler.ServeHTTP(w, r)
+		case CounterServiceSetCounterProcedure:
+			counterServiceSetCounterHandler.ServeHTTP(w, r)
+		case CounterServiceGetCounterProcedure:
+			counterServiceGetCounterHandler.ServeHTTP(w, r)
+		case CounterServiceListCountersProcedure:
+			counterServiceListCountersHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -235,18 +239,18 @@ func (UnimplementedCounterServiceHandler) Next(context.Context, *v1.NextRequest)
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("randflake.v1.CounterService.Next is not implemented"))
 }
 
-func (UnimplementedCounterServiceHandler) Take(context.Context, *v1.CounterServiceTakeRequest) (*v1.CounterServiceTakeResponse, error) {
-	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("randflake.v1.CounterService.Take is not implemented"))
+func (UnimplementedCounterServiceHandler) TakeNumbers(context.Context, *v1.TakeNumbersRequest) (*v1.TakeNumbersResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("randflake.v1.CounterService.TakeNumbers is not implemented"))
 }
 
-func (UnimplementedCounterServiceHandler) Set(context.Context, *v1.SetRequest) (*v1.SetResponse, error) {
-	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("randflake.v1.CounterService.Set is not implemented"))
+func (UnimplementedCounterServiceHandler) SetCounter(context.Context, *v1.SetCounterRequest) (*v1.SetCounterResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("randflake.v1.CounterService.SetCounter is not implemented"))
 }
 
-func (UnimplementedCounterServiceHandler) Get(context.Context, *v1.GetRequest) (*v1.GetResponse, error) {
-	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("randflake.v1.CounterService.Get is not implemented"))
+func (UnimplementedCounterServiceHandler) GetCounter(context.Context, *v1.GetCounterRequest) (*v1.GetCounterResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("randflake.v1.CounterService.GetCounter is not implemented"))
 }
 
-func (UnimplementedCounterServiceHandler) List(context.Context, *v1.ListRequest) (*v1.ListResponse, error) {
-	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("randflake.v1.CounterService.List is not implemented"))
+func (UnimplementedCounterServiceHandler) ListCounters(context.Context, *v1.ListCountersRequest) (*v1.ListCountersResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("randflake.v1.CounterService.ListCounters is not implemented"))
 }

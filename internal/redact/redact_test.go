@@ -1,4 +1,4 @@
-package url
+package redact
 
 import (
 	"strconv"
@@ -43,9 +43,9 @@ func TestRedact(t *testing.T) {
 		"postgres://h/db?pass=hunter2&token=hunter2":           "postgres://h/db?pass=xxxxx&token=xxxxx",
 		"redis://u:hunter2@h\nredis://v:hunter2@h":             "redis://u:xxxxx@h\nredis://v:xxxxx@h",
 	} {
-		got := Redact(text)
-		if got != want || Redact(got) != got {
-			t.Errorf("%q: %q, and %q in the end, want %q", text, got, Redact(got), want)
+		got := Passwords(text)
+		if got != want || Passwords(got) != got {
+			t.Errorf("%q: %q, and %q in the end, want %q", text, got, Passwords(got), want)
 		}
 	}
 }
@@ -75,13 +75,13 @@ func TestRedactTyped(t *testing.T) {
 		{"etcd://h1:2379,h2:2379", "dial etcd://h1:2379,h2:2379", "dial etcd://h1:2379,h2:2379"},
 		{"", "a:b", "a:b"},
 	} {
-		got := Redact(tt.text, "other", tt.word)
-		if got != tt.want || Redact(got, tt.word) != got {
-			t.Errorf("%q of %q: %q, and %q in the end, want %q", tt.text, tt.word, got, Redact(got, tt.word), tt.want)
+		got := Passwords(tt.text, "other", tt.word)
+		if got != tt.want || Passwords(got, tt.word) != got {
+			t.Errorf("%q of %q: %q, and %q in the end, want %q", tt.text, tt.word, got, Passwords(got, tt.word), tt.want)
 		}
 	}
 	_, err := time.ParseDuration(special)
-	if got := Redact(err.Error(), special); strings.Contains(got, "hunter") {
+	if got := Passwords(err.Error(), special); strings.Contains(got, "hunter") {
 		t.Errorf("%s", got)
 	}
 }

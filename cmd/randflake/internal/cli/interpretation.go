@@ -7,8 +7,8 @@ import (
 	"github.com/randflake/randflake/snowflake"
 )
 
-// A decoding is a way to read all IDs of an analysis: as one kind, or in one layout.
-type decoding struct {
+// An interpretation is a way to read all IDs of an analysis: as one kind, or in one layout.
+type interpretation struct {
 	name   string    // what the IDs are, or "" if they tell no time
 	newest time.Time // the latest time of the samples
 	read   func(entry) reading
@@ -47,15 +47,15 @@ func (a *analysis) tryLayout(l *snowflake.Layout) {
 	})
 }
 
-// samples is how many IDs are read to choose the decoding of all.
+// samples is how many IDs are read to choose the interpretation of all.
 const samples = 9
 
-// try tries a decoding, and returns false if it gives a sample a time in the future or close to the
-// epoch. It chooses the decoding if its newest sample is later than that of the one chosen before,
+// try tries an interpretation, and returns false if it gives a sample a time in the future or close to the
+// epoch. It chooses the interpretation if its newest sample is later than that of the one chosen before,
 // and otherwise keeps it as the runner-up if it is later than the runner-up so far.
 func (a *analysis) try(name string, epoch time.Time, read func(entry) reading) (ok bool) {
 	first := epoch.AddDate(0, 1, 0) // small numbers are times soon after the epoch
-	d := decoding{name: name, read: read}
+	d := interpretation{name: name, read: read}
 	for i := range samples {
 		// Of as many equal parts of the entries as there are samples, the middle of part i.
 		middle := (a.entries.len() - 1) * (2*i + 1) / (2 * samples)

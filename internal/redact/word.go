@@ -1,9 +1,9 @@
-package url
+package redact
 
 import (
 	"fmt"
 	"iter"
-	neturl "net/url"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -98,7 +98,7 @@ func spellings(character string) []string {
 		quoted[1 : len(quoted)-1],
 		ascii[1 : len(ascii)-1],
 		`\x` + bytes, // as package time does
-		neturl.PathEscape(character),
+		url.PathEscape(character),
 		character,
 	}
 }

@@ -1,9 +1,25 @@
-package url
+// Package redact takes passwords out of texts, such as errors that quote the URL of a store.
+package redact
 
 import (
 	"regexp"
 	"strings"
 )
+
+// Passwords returns text without the passwords in it: those of URLs and of what drivers take in their
+// place. words are what a user typed, such as the arguments of a command. Where text repeats a part
+// of a word, quoted or not, the passwords of the word are found whatever characters they have.
+func Passwords(text string, words ...string) string {
+	for _, word := range words {
+		for _, p := range passwordsIn(word) {
+			text = p.coverEnds(p.coverBeginnings(text))
+		}
+	}
+	for _, f := range forms {
+		text = f.inText.ReplaceAllString(text, "${1}"+mask+"${3}")
+	}
+	return ownWords.Replace(text)
+}
 
 // mask is written in place of a password.
 const mask = "xxxxx"
@@ -48,19 +64,4 @@ func newForm(expression string) form {
 		inText: regexp.MustCompile(strings.ReplaceAll(expression, "Q", "\\s\"'`")),
 		inWord: regexp.MustCompile(strings.ReplaceAll(expression, "Q", `\x00`)),
 	}
-}
-
-// Redact returns text without the passwords in it: those of URLs and of what drivers take in their
-// place. words are what a user typed, such as the arguments of a command. Where text repeats a part
-// of a word, quoted or not, the passwords of the word are found whatever characters they have.
-func Redact(text string, words ...string) string {
-	for _, word := range words {
-		for _, p := range passwordsIn(word) {
-			text = p.coverEnds(p.coverBeginnings(text))
-		}
-	}
-	for _, f := range forms {
-		text = f.inText.ReplaceAllString(text, "${1}"+mask+"${3}")
-	}
-	return ownWords.Replace(text)
 }
