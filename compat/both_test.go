@@ -410,7 +410,7 @@ func TestConcurrently(t *testing.T) {
 // Each goroutine sees other seconds, back and forth, in the lease and out of it, while the lease grows.
 func TestWildClock(t *testing.T) {
 	for v := range versions {
-		for range 5 {
+		for range 2 {
 			var refused atomic.Int64
 			g := newVersion(t, v, start, start, func() int64 { return start - 2 + rand.Int64N(40) })
 			l := newLedger(t, g)

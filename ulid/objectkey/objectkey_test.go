@@ -294,7 +294,7 @@ func wantOneForEachPrefix(t *testing.T, keys *Keys, listings []Listing, from, to
 func TestListingsAreExact(t *testing.T) {
 	for chars := -1; chars <= timeChars; chars++ {
 		random := rand.New(rand.NewPCG(8, uint64(chars+1)))
-		for range 300 {
+		for range 150 {
 			ms := random.Int64N(endTime)
 			keys := mustKeys(t, randomFormat(random))
 			from, to := randomTime(random, ms), randomTime(random, ms)

@@ -40,7 +40,6 @@ func (l *Ledger[T]) report(format string, args ...any) {
 
 // Add records IDs.
 func (l *Ledger[T]) Add(ids ...T) {
-	l.Helper()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.seen == nil {
@@ -68,7 +67,6 @@ func (l *Ledger[T]) Count() int {
 
 // Take records what fill makes.
 func (l *Ledger[T]) Take(dst []T, fill func([]T) (int, error)) (n int, err error) {
-	l.Helper()
 	before := l.newest.Load()
 	n, err = fill(dst)
 	l.Add(dst[:n]...)
