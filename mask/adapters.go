@@ -4,13 +4,16 @@ import (
 	"database/sql/driver"
 	"encoding/binary"
 	"fmt"
+	"net/url"
+	"strings"
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/internal/idtext"
+	"github.com/randflake/randflake/ulid"
 )
 
-// What libraries call on an ID: encoders, routers and databases. They get the masked form, except by Value
-// and Scan, which are for columns.
+// What libraries call on IDs and UUIDs: encoders, routers and databases. They get the masked form, except by
+// the methods for columns, which are Value, Scan, ToDB and FromDB.
 
 // UnmarshalJSON is UnmarshalText of a JSON string: a number could be an inner value. By convention,
 // null changes nothing.
@@ -81,3 +84,93 @@ func (id *ID[K, T]) Scan(src any) error {
 	*id = ID[K, T](value)
 	return nil
 }
+
+// UnmarshalCBOR is that of ID.
+func (id *UUID[K, T]) UnmarshalCBOR(data []byte) error {
+	return unmarshalCBOR(data, id.UnmarshalBinary, id.UnmarshalText)
+}
+
+// UnmarshalYAML is UnmarshalText of a scalar, for libraries that would take a sequence of 16 numbers
+// for an inner UUID.
+func (id *UUID[K, T]) UnmarshalYAML(unmarshal func(any) error) error {
+	var text string
+	if err := unmarshal(&text); err != nil {
+		return fmt.Errorf("%w: YAML of another kind: want the 36 characters of a UUID", randflake.ErrInvalidID)
+	}
+	return id.UnmarshalText([]byte(text))
+}
+
+// EncodeValues adds the masked form to a query, for go-querystring, which would add 16 numbers. Of a
+// zero UUID, which is what it passes for a nil pointer, it adds "".
+func (id UUID[K, T]) EncodeValues(key string, query *url.Values) error {
+	if id.IsZero() {
+		query.Add(key, "")
+		return nil
+	}
+	text, err := id.MarshalText()
+	if err == nil {
+		query.Add(key, string(text))
+	}
+	return err
+}
+
+// MarshalBinary is MarshalText, for package gob, which does not call that.
+func (id UUID[K, T]) MarshalBinary() ([]byte, error) { return id.MarshalText() }
+
+// UnmarshalBinary is UnmarshalText.
+func (id *UUID[K, T]) UnmarshalBinary(data []byte) error { return id.UnmarshalText(data) }
+
+// UnmarshalParam is UnmarshalText, for gin, which refuses arrays otherwise.
+func (id *UUID[K, T]) UnmarshalParam(text string) error { return id.UnmarshalText([]byte(text)) }
+
+// RedisScan is UnmarshalText, for redigo, which refuses arrays otherwise.
+func (id *UUID[K, T]) RedisScan(src any) error {
+	return idtext.FromRedis(src, id.UnmarshalText, randflake.ErrInvalidID)
+}
+
+// Value returns the text of the inner UUID for the database. For a BINARY(16) pass the 16 bytes of
+// what Inner returns, as by inner[:], since most types of UUIDs are texts to a database. The error is
+// always nil, as GORM takes a value with an error for NULL.
+//
+// GORM and bun don't know the type of the column: say it in a tag, as `gorm:"type:uuid"` or
+// `bun:"type:uuid"`.
+func (id UUID[K, T]) Value() (driver.Value, error) { return id.inner(), nil }
+
+// inner returns the text of the inner UUID.
+func (id UUID[K, T]) inner() string { return ulid.FormatUUID(ulid.ID(id)) }
+
+// Scan reads the inner UUID, of any version, from its text or its 16 bytes. For anything else the
+// error wraps randflake.ErrInvalidID. For a column that may be NULL use a pointer.
+func (id *UUID[K, T]) Scan(src any) error {
+	if src == nil {
+		return fmt.Errorf("%w: can't scan NULL: scan into a pointer", randflake.ErrInvalidID)
+	}
+	inner, err := scanUUID(src)
+	if err != nil {
+		return fmt.Errorf("%w: can't scan a %T: want a UUID, as text or 16 bytes", randflake.ErrInvalidID, src)
+	}
+	*id = UUID[K, T](inner)
+	return nil
+}
+
+// scanUUID is ulid.ID.Scan without the 26 characters of ULIDs.
+func scanUUID(src any) (id ulid.ID, err error) {
+	switch v := src.(type) {
+	case []byte:
+		if len(v) == len(id) {
+			return ulid.ID(v), nil
+		}
+		return ulid.ParseUUID(strings.TrimRight(string(v), " ")) // blanks of a CHAR
+	case string:
+		return ulid.ParseUUID(strings.TrimRight(v, " "))
+	}
+	return id, randflake.ErrInvalidID
+}
+
+// ToDB returns the text that Value returns, for xorm, which would store the JSON form. It is a method
+// of pointers, so that arguments of xorm's raw SQL go by Value: pgx makes a UUID of the first 16
+// bytes of what ToDB returns.
+func (id *UUID[K, T]) ToDB() ([]byte, error) { return []byte(id.inner()), nil }
+
+// FromDB is Scan, for xorm.
+func (id *UUID[K, T]) FromDB(data []byte) error { return id.Scan(data) }

@@ -66,11 +66,10 @@ func (id ID) MarshalText() ([]byte, error) { return id.AppendText(make([]byte, 0
 // UnmarshalText is Parse.
 func (id *ID) UnmarshalText(text []byte) error {
 	parsed, err := Parse(string(text))
-	if err != nil {
-		return err
+	if err == nil {
+		*id = parsed
 	}
-	*id = parsed
-	return nil
+	return err
 }
 
 // UnmarshalParam is UnmarshalText, for gin, which refuses arrays otherwise.

@@ -37,13 +37,16 @@ func Parse(text string) (ID, error) {
 	return id, nil
 }
 
-var values = func() [256]byte {
-	values := idtext.Values(idtext.Crockford)
+var values = inEitherCase(idtext.Crockford)
+
+// inEitherCase returns the values of digits, which are given as capitals.
+func inEitherCase(digits string) [256]byte {
+	values := idtext.Values(digits)
 	for c := 'A'; c <= 'Z'; c++ {
 		values[c+'a'-'A'] = values[c]
 	}
 	return values
-}()
+}
 
 // refusal returns what is wrong with a text that Parse refuses.
 func refusal(text string) error {

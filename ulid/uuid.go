@@ -61,11 +61,4 @@ func ParseUUID(text string) (ID, error) {
 // uuidPairs are where the two digits of each byte begin in a UUID's text.
 var uuidPairs = [16]int{0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34}
 
-// hexValues are those of hexadecimal digits in either case.
-var hexValues = func() [256]byte {
-	values := idtext.Values("0123456789abcdef")
-	for c := 'a'; c <= 'f'; c++ {
-		values[c+'A'-'a'] = values[c]
-	}
-	return values
-}()
+var hexValues = inEitherCase("0123456789ABCDEF")
