@@ -217,14 +217,10 @@ func useUp(t *testing.T, leases []Lease, begin int64, how string) {
 		}
 
 		clock.second.Add(-1)
-		if _, err := fill(ids[:1]); err != ErrClockBackward {
-			t.Errorf("used up, and 1 s back: %v", err)
-		}
+		require.Refuses(t, ErrClockBackward, "used up, and 1 s back")(fill(ids[:1]))
 	}
 	clock.second.Store(MaxTimestamp + 1)
-	if _, err := fill(ids[:1]); err != ErrEndOfLife {
-		t.Errorf("a second after the end of the format: %v", err)
-	}
+	require.Refuses(t, ErrEndOfLife, "a second after the end of the format")(fill(ids[:1]))
 	if last, err := g.Close(); last.Unix() != begin+2 || err != nil {
 		t.Errorf("Close = %v, %v", last, err)
 	}
@@ -450,9 +446,7 @@ func TestClose(t *testing.T) {
 			return 0, leasesOf(g).Ready()
 		}
 		for name, call := range calls {
-			if raw, err := call(); raw != 0 || err != ErrClosed {
-				t.Errorf("%s after Close: %v, %v", name, raw.Fields(), err)
-			}
+			require.Refuses(t, ErrClosed, "%s after Close", name)(call())
 		}
 		require.Equal(t, g.Lease(), lease, "the lease after Close")
 	}
@@ -689,9 +683,8 @@ func TestRefusalOfAnOldLease(t *testing.T) {
 				}))
 				call := calls(g)[called]
 				during = true
-				if _, err := call(); err != nil {
-					t.Errorf("%s, %s, clock read %d s before the end: %v", called, change, end-read, err)
-				}
+				_, err := call()
+				require.ErrorIs(t, err, nil, "%s, %s, clock read %d s before the end", called, change, end-read)
 			}
 		}
 	}

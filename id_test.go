@@ -171,13 +171,8 @@ func TestKinds(t *testing.T) {
 		}
 	}
 	var id ID
-	if err := id.Scan("jvgoe12ccb8gh"); !strings.Contains(err.Error(), "TextID") {
-		t.Errorf("%q does not name the type for text columns", err)
-	}
-	var raw Raw
-	if err := raw.Scan("jvgoe12ccb8gh"); strings.Contains(err.Error(), "TextID") {
-		t.Errorf("Raw.Scan: %q, but no TextID holds a raw value", err)
-	}
+	require.Contains(t, id.Scan("jvgoe12ccb8gh").Error(), "TextID", "a text for an ID")
+	require.Omits(t, new(Raw).Scan("jvgoe12ccb8gh").Error(), "TextID", "a text for a Raw, which no TextID holds")
 	err := json.Unmarshal([]byte("12345"), &id)
 	require.Contains(t, fmt.Sprint(err), `want a JSON string, as "g000000000000", and no ",string"`, "a number in JSON")
 }

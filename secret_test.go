@@ -154,9 +154,7 @@ func TestSecretFromBytes(t *testing.T) {
 	clear(b)
 	require.That(t, secret.Hex() == "30313233343536373839616263646566", "the secret shares the caller's bytes")
 	for _, b := range [][]byte{nil, make([]byte, 16), []byte("0123456789abcde"), []byte("0123456789abcdefg")} {
-		if secret, err := SecretFromBytes(b); !secret.IsZero() || !errors.Is(err, ErrInvalidSecret) {
-			t.Errorf("%d bytes: %v", len(b), err)
-		}
+		require.Refuses(t, ErrInvalidSecret, "%d bytes", len(b))(SecretFromBytes(b))
 	}
 }
 

@@ -124,9 +124,7 @@ func FuzzUnmask(f *testing.F) {
 		}
 		require.Must(t, err == nil && randflake.Raw(inner) == raw,
 			"%v opens to %d, %v, want %d", masked, inner, err, raw)
-		if again, err := (orders{}).Masker().Mask(inner); again != masked || err != nil {
-			t.Fatalf("%d is masked as %v, %v, want %v", inner, again, err, masked)
-		}
+		require.Gives(t, masked, "%d is masked as", inner)(orders{}.Masker().Mask(inner))
 	})
 }
 
@@ -176,12 +174,9 @@ func TestNewMasker(t *testing.T) {
 
 	checked := NewMasker(secret, "order", checkSmall[sortable])
 	require.Refuses(t, errNotSmall, "what the check refuses")(checked.Unmask(cipher.Encrypt(1000)))
-	defer func() {
-		if err, _ := recover().(error); !errors.Is(err, randflake.ErrInvalidSecret) {
-			t.Errorf("the zero secret panics with %v", err)
-		}
-	}()
-	NewMasker[sortable](randflake.Secret{}, "order", nil)
+	idtest.Unmade(t, "randflake: invalid secret", map[string]func(){
+		"a masker of the zero secret": func() { NewMasker[sortable](randflake.Secret{}, "order", nil) },
+	})
 }
 
 // What package json hands over for a tag with ",string" is the bare text.

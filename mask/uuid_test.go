@@ -208,21 +208,13 @@ func TestUUIDFailures(t *testing.T) {
 	if _, err := id.MarshalText(); err != ErrNoCipher || fmt.Sprint(id) != "["+ErrNoCipher.Error()+"]" {
 		t.Errorf("without a masker: %v, %v", id, err)
 	}
-	if _, err := ParseUUID[uncovered](text); err != ErrNoCipher {
-		t.Errorf("without a masker: %v", err)
-	}
+	require.Refuses(t, ErrNoCipher, "a text without a masker")(ParseUUID[uncovered](text))
 	_, err := ParseUUID[uncovered]("text")
 	require.ErrorIs(t, err, randflake.ErrInvalidID, "another text without a masker")
 	require.Contains(t, fmt.Sprint(err), "want the 36 characters of a UUID, got 4 bytes", "another text without a masker")
-	if _, err := new(UUIDMasker[uuid]).Mask(inner); err != ErrNoCipher {
-		t.Errorf("the zero masker: error %v", err)
-	}
-	if _, err := new(UUIDMasker[uuid]).Unmask(inner); err != ErrNoCipher {
-		t.Errorf("the zero masker opens: error %v", err)
-	}
-	if _, err := ParseUUID[UUIDKind[uuid]](text); err != ErrNoCipher {
-		t.Errorf("of an interface: %v", err)
-	}
+	require.Refuses(t, ErrNoCipher, "the zero masker masks")(new(UUIDMasker[uuid]).Mask(inner))
+	require.Refuses(t, ErrNoCipher, "the zero masker opens")(new(UUIDMasker[uuid]).Unmask(inner))
+	require.Refuses(t, ErrNoCipher, "a text of an interface")(ParseUUID[UUIDKind[uuid]](text))
 	if column, err := id.Value(); err != nil || id.Scan(column) != nil || id.Inner() != inner {
 		t.Errorf("without a masker the column has %v, %v", column, err)
 	}

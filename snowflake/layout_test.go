@@ -159,9 +159,7 @@ func TestFieldsRefused(t *testing.T) {
 	require.Gives(t, ID(1<<41-1)<<22, "the last moment, rounded down")(l.Compose(Fields{Time: l.Expires().Add(-1)}))
 	for _, l := range []*Layout{Twitter(), javaScript53} {
 		highest := ID(1)<<l.bits() - 1
-		if _, err := l.Inspect(highest); err != nil {
-			t.Errorf("%v: %v", l, err)
-		}
+		require.Done(t)(l.Inspect(highest))
 		require.Refuses(t, errInvalidID, "%v: one bit too many", l)(l.Inspect(highest + 1))
 	}
 }

@@ -256,9 +256,7 @@ func TestWaitHeedsItsContext(t *testing.T) {
 		require.That(t, told == 0, "told of a refusal that was none")
 		// With an ID at hand the context does not matter.
 		time.Sleep(10 * time.Millisecond)
-		if _, err := w.Wait(ctx); err != nil {
-			t.Errorf("Wait: %v", err)
-		}
+		require.Done(t)(w.Wait(ctx))
 	})
 }
 

@@ -161,9 +161,7 @@ func TestGenerateAtTheEnd(t *testing.T) {
 		time.Sleep(1<<16*time.Millisecond - 1)
 		id := node.Generate()
 		require.That(t, id.Time() == begin.UnixMilli()+1<<16-1, "made at %d", id.Time())
-		if _, err := snowflake.NewNode(2); err != nil {
-			t.Error(err)
-		}
+		require.Done(t)(snowflake.NewNode(2))
 		time.Sleep(time.Nanosecond)
 		const end = "2000-01-01T00:01:05.536Z"
 		wantPanic(t, "ends at "+end, node.Generate)
@@ -363,9 +361,7 @@ func TestKeepRefuses(t *testing.T) {
 		_, err := snowflake.Keep(t.Context(), space)
 		require.That(t, errors.Is(err, origin.ErrInvalidLayout) && strings.Contains(err.Error(), "make a space with 1024 nodes"),
 			"1025 nodes for 10 bits: %v", err)
-		if _, err := snowflake.NewNode(900); err != nil {
-			t.Errorf("a number that no Keep leases: %v", err)
-		}
+		require.Done(t)(snowflake.NewNode(900)) // which no Keep leases
 		setFormat(m.T, time.UnixMilli(0), 11, 0)
 		require.Refuses(t, origin.ErrInvalidLayout, "no bits of steps")(snowflake.Keep(t.Context(), space))
 	})

@@ -52,9 +52,7 @@ func TestNewRefuses(t *testing.T) {
 		{Splits: []int{6}, Delimiter: "0"},
 		{Splits: []int{6}, Delimiter: "/Z"},
 	} {
-		if keys, err := New(format); !errors.Is(err, ErrInvalidFormat) || keys != nil {
-			t.Errorf("%+v: %v, %v, want ErrInvalidFormat", format, keys, err)
-		}
+		require.Refuses(t, ErrInvalidFormat, "%+v", format)(New(format))
 	}
 }
 
@@ -75,9 +73,7 @@ func TestParseRefusesOtherKeys(t *testing.T) {
 		"a/01JDA7/K3/N0Q8ZJ5V3D1W9K2M4U.json", // no digit of ULIDs
 		"a/81JDA7/K3/N0Q8ZJ5V3D1W9K2M4P.json", // more than 128 bits
 	} {
-		if id, err := keys.Parse(key); !errors.Is(err, ErrInvalidKey) || id != (ulid.ID{}) {
-			t.Errorf("%q is of %v, %v, want ErrInvalidKey", key, id, err)
-		}
+		require.Refuses(t, ErrInvalidKey, "%q", key)(keys.Parse(key))
 	}
 }
 
@@ -345,9 +341,8 @@ func TestNoListing(t *testing.T) {
 		{time.UnixMilli(endTime - 1).Add(1), time.Unix(1<<60, 0)},
 	} {
 		for chars := -1; chars <= timeChars; chars++ {
-			if listings, err := ways(keys, c[0], c[1], chars); len(listings) > 0 || err != nil {
-				t.Errorf("%d characters, [%v, %v): %+v, %v", chars, c[0], c[1], listings, err)
-			}
+			listings, err := ways(keys, c[0], c[1], chars)
+			require.That(t, len(listings) == 0 && err == nil, "%d characters, %v: %+v, %v", chars, c, listings, err)
 		}
 	}
 	for _, chars := range []int{-1, 0, 11, 26} {

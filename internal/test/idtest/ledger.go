@@ -2,10 +2,12 @@ package idtest
 
 import (
 	"context"
-	"strings"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/randflake/randflake/internal/test/require"
 )
 
 // A Ledger records what generators make, and fails the test if an ID comes twice or breaks a rule.
@@ -153,9 +155,7 @@ func Unmade(t *testing.T, says string, calls map[string]func()) {
 	for name, call := range calls {
 		func() {
 			defer func() {
-				if text, _ := recover().(string); !strings.Contains(text, says) {
-					t.Errorf("%s: panics with %q, want a text that says %q", name, text, says)
-				}
+				require.Contains(t, fmt.Sprint(recover()), says, "%s: panics with", name)
 			}()
 			call()
 		}()
