@@ -520,9 +520,8 @@ func TestOnRefusal(t *testing.T) {
 	g.Fill(make([]ID, perNode))
 	_, err := g.Wait(t.Context())
 	require.That(t, err == nil && refusals == nil, "Wait: %v, refusals %v, want none", err, refusals)
-	if n := g.leases.Waited.Load(); waits != 1 || n != 1 {
-		t.Errorf("told of %d waits, and %d calls waited; want 1", waits, n)
-	}
+	n := g.leases.Waited.Load()
+	require.That(t, waits == 1 && n == 1, "told of %d waits, and %d calls waited; want 1", waits, n)
 
 	g.Fill(make([]ID, perNode)) // ErrExhausted, as one of the second is gone
 	clock.second.Add(-100)
@@ -631,9 +630,8 @@ func TestGrowAfterDrop(t *testing.T) {
 	leasesOf(g).Drop()
 	before := len(g.leases.InForce.Load().Work.shards.list)
 	g.grow(g.leases.InForce.Load())
-	if after := len(g.leases.InForce.Load().Work.shards.list); after <= before {
-		t.Errorf("%d shards, want more than %d", after, before)
-	}
+	after := len(g.leases.InForce.Load().Work.shards.list)
+	require.That(t, after > before, "%d shards, want more than %d", after, before)
 	require.Equal(t, leasesOf(g).Ready(), ErrLeaseEnded, "Ready")
 }
 
@@ -644,9 +642,8 @@ func TestGrowFromNoShard(t *testing.T) {
 	none.Work.shards = shards{}
 	g.leases.InForce.Store(&none)
 	_, err := g.Generate()
-	if n := len(g.leases.InForce.Load().Work.shards.list); err != nil || n == 0 {
-		t.Errorf("without a shard: %v, and %d shards then", err, n)
-	}
+	n := len(g.leases.InForce.Load().Work.shards.list)
+	require.That(t, err == nil && n != 0, "without a shard: %v, and %d shards then", err, n)
 }
 
 // Another lease, handed over while a call reads the clock, doesn't make the call fail.
@@ -767,12 +764,10 @@ func TestMemory(t *testing.T) {
 		t.Errorf("a generator takes %d bytes and %d for each shard, want at most 1024 and 712", fixed, perP)
 	}
 	used := unsafe.Offsetof(s.lock) + unsafe.Sizeof(s.lock)
-	if after := unsafe.Sizeof(s) - used; after < cacheLine {
-		t.Errorf("%d bytes after what a shard uses, want %d", after, cacheLine)
-	}
-	if gap := unsafe.Offsetof(g.leases.Made) - unsafe.Offsetof(g.leases.InForce); gap < cacheLine {
-		t.Errorf("the count is %d bytes from what Generate reads, want %d", gap, cacheLine)
-	}
+	after := unsafe.Sizeof(s) - used
+	require.That(t, after >= cacheLine, "%d bytes after what a shard uses, want %d", after, cacheLine)
+	gap := unsafe.Offsetof(g.leases.Made) - unsafe.Offsetof(g.leases.InForce)
+	require.That(t, gap >= cacheLine, "the count is %d bytes from what Generate reads, want %d", gap, cacheLine)
 }
 
 func TestRunLength(t *testing.T) {

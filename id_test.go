@@ -287,9 +287,8 @@ func TestCompose(t *testing.T) {
 	}
 	want := Fields{Time: at(Epoch + 5).UTC(), Node: 1, Sequence: 2}
 	id, err := c.Compose(Fields{Time: want.Time.Add(999 * time.Millisecond).In(time.FixedZone("", 3600)), Node: 1, Sequence: 2})
-	if got := c.Inspect(id); got != want || err != nil {
-		t.Errorf("Inspect = %v, %v, want %v, rounded down", got, err, want)
-	}
+	got := c.Inspect(id)
+	require.That(t, got == want && err == nil, "Inspect = %v, %v, want %v, rounded down", got, err, want)
 	end := at(MaxTimestamp).UTC().Format(time.DateTime)
 	bits := timestampBits + nodeBits + sequenceBits
 	require.That(t, end == "2058-11-05 17:10:23" && bits == 64 && MaxNode == 131071 && MaxSequence == 131071,

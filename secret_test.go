@@ -50,9 +50,8 @@ func hides[K comparable](t *testing.T, c *Cipher, value K) {
 	t.Helper()
 	roundKeys := slices.Clone(unsafe.Slice((*byte)(unsafe.Pointer(c.schedule.Get())), 64))
 	for name, output := range leaktest.Output(value) {
-		if part := leaktest.Find(output, shown[:]); part != "" {
-			t.Errorf("%s of a %T shows of the secret %s: %.400q", name, value, part, output)
-		}
+		part := leaktest.Find(output, shown[:])
+		require.That(t, part == "", "%s of a %T shows of the secret %s: %.400q", name, value, part, output)
 		if part := leaktest.Find(output, roundKeys); part != "" {
 			t.Errorf("%s of a %T shows of the round keys %s: %.400q", name, value, part, output)
 		}
@@ -96,9 +95,8 @@ func TestDumpShowsNoSecret(t *testing.T) {
 		dump := string(printed)
 		require.That(t, strings.Contains(dump, "an option that panics") && strings.Contains(dump, "randflake.New("),
 			"not the dump that was wanted: %s", dump)
-		if part := leaktest.Find(dump, shown[:]); part != "" {
-			t.Errorf("GOTRACEBACK=%s shows %s: %s", traceback, part, dump)
-		}
+		part := leaktest.Find(dump, shown[:])
+		require.That(t, part == "", "GOTRACEBACK=%s shows %s: %s", traceback, part, dump)
 	}
 }
 
@@ -254,7 +252,6 @@ func TestRotation(t *testing.T) {
 		}
 	}
 	want := float64(n) * new.End.Sub(new.Start).Seconds() / (1 << timestampBits)
-	if got := float64(seem); got < want*0.95 || got > want*1.05 {
-		t.Errorf("%v of %d seem new, want about %.0f", got, n, want)
-	}
+	got := float64(seem)
+	require.That(t, got >= want*0.95 && got <= want*1.05, "%v of %d seem new, want about %.0f", got, n, want)
 }

@@ -76,9 +76,8 @@ func TestWaitForTheClock(t *testing.T) {
 		stop(cause)
 		clock := newFakeClock(testStart - 1)
 		g := newGenerator(t, testLease(2, 2, testStart, 60), WithClock(clock.now))
-		if _, err := g.Wait(canceled); !errors.Is(err, cause) || !errors.Is(err, ErrLeaseNotStarted) {
-			t.Errorf("cancelled: %v", err)
-		}
+		_, err := g.Wait(canceled)
+		require.That(t, errors.Is(err, cause) && errors.Is(err, ErrLeaseNotStarted), "cancelled: %v", err)
 		for _, second := range []int64{
 			-1, // not started
 			50, // ready

@@ -193,9 +193,8 @@ func TestUUIDRoundTrips(t *testing.T) {
 		}
 		before = masked
 	}
-	if share := float64(ascents) / float64(n); share < 0.48 || share > 0.52 {
-		t.Errorf("%.2f of the masked UUIDs are above the one before, want one half", share)
-	}
+	share := float64(ascents) / float64(n)
+	require.That(t, share >= 0.48 && share <= 0.52, "%.2f of the masked UUIDs are above the one before, want one half", share)
 }
 
 func TestUUIDFailures(t *testing.T) {
@@ -205,11 +204,10 @@ func TestUUIDFailures(t *testing.T) {
 	text := ulid.FormatUUID(ulid.ID(masked))
 
 	id := OfUUID[uncovered](inner)
-	if _, err := id.MarshalText(); err != ErrNoCipher || fmt.Sprint(id) != "["+ErrNoCipher.Error()+"]" {
-		t.Errorf("without a masker: %v, %v", id, err)
-	}
+	_, err := id.MarshalText()
+	require.That(t, err == ErrNoCipher && fmt.Sprint(id) == "["+ErrNoCipher.Error()+"]", "without a masker: %v, %v", id, err)
 	require.Refuses(t, ErrNoCipher, "a text without a masker")(ParseUUID[uncovered](text))
-	_, err := ParseUUID[uncovered]("text")
+	_, err = ParseUUID[uncovered]("text")
 	require.ErrorIs(t, err, randflake.ErrInvalidID, "another text without a masker")
 	require.Contains(t, fmt.Sprint(err), "want the 36 characters of a UUID, got 4 bytes", "another text without a masker")
 	require.Refuses(t, ErrNoCipher, "the zero masker masks")(new(UUIDMasker[uuid]).Mask(inner))
@@ -242,9 +240,8 @@ func TestUUIDKinds(t *testing.T) {
 		masked := uuidOf(t, v[1])
 		other, err := shortLivedMasker.Mask(inner)
 		require.That(t, other != masked && err == nil, "%s is masked as %x for two kinds, %v", v[0], other, err)
-		if opened, _ := sessionMasker.Unmask(other); opened == inner {
-			t.Errorf("%x opens to %s as another kind", other, v[0])
-		}
+		opened, _ := sessionMasker.Unmask(other)
+		require.That(t, opened != inner, "%x opens to %s as another kind", other, v[0])
 		if _, err := shortLivedMasker.Unmask(masked); errors.Is(err, randflake.ErrInvalidID) {
 			refused++
 		}
@@ -329,9 +326,8 @@ func TestUUIDCheck(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 8))
 	for range 1000 {
 		id := OfUUID[shortLived](version7(random, firstMade.Add(time.Duration(random.Int64N(int64(lastMade.Sub(firstMade)))))))
-		if back, err := ParseUUID[shortLived](id.String()); back != id || err != nil {
-			t.Fatalf("%v opens to %v, %v", id, back, err)
-		}
+		back, err := ParseUUID[shortLived](id.String())
+		require.Must(t, back == id && err == nil, "%v opens to %v, %v", id, back, err)
 	}
 	passed := 0
 	for range 200_000 {
@@ -346,9 +342,8 @@ func TestUUIDCheck(t *testing.T) {
 		}
 		shown := ulid.FormatUUID(ulid.ID(forged))
 		require.Must(t, errors.Is(err, randflake.ErrInvalidID) && errors.Is(err, errNotSmall), "%s: %v", shown, err)
-		if loud := new(loudError); errors.As(err, loud) || !strings.Contains(err.Error(), shown) {
-			t.Fatalf("%s: %v", shown, err)
-		}
+		loud := new(loudError)
+		require.Must(t, !errors.As(err, loud) && strings.Contains(err.Error(), shown), "%s: %v", shown, err)
 	}
 	require.That(t, passed >= 5 && passed <= 40, "%d of 200,000 made-up UUIDs pass, want about 20", passed)
 }
@@ -363,8 +358,7 @@ func TestUUIDDoesNotLeak(t *testing.T) {
 	outputs["a reader of bytes"] = fmt.Sprint(id.UnmarshalBinary(inner[:]), id.UnmarshalCBOR(append([]byte{0x50}, inner[:]...)))
 	outputs["a reader of a column"] = fmt.Sprint(id.Scan(text+text), id.Scan(inner))
 	for name, shown := range outputs {
-		if found := leaktest.Find(shown, inner[:]); found != "" || strings.Contains(shown, text[:8]) {
-			t.Errorf("%s shows %s of %s: %s", name, found, text, shown)
-		}
+		found := leaktest.Find(shown, inner[:])
+		require.That(t, found == "" && !strings.Contains(shown, text[:8]), "%s shows %s of %s: %s", name, found, text, shown)
 	}
 }

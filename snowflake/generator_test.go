@@ -153,9 +153,8 @@ func TestFill(t *testing.T) {
 	b := newBench(t)
 	ids := make([]ID, 20)
 	require.Gives(t, 3, "Fill")(b.Fill(ids[:3]))
-	if n, err := b.Fill(ids[3:]); n != 5 || err != errExhausted {
-		t.Fatalf("Fill = %d, %v, want the 5 that are left", n, err)
-	}
+	n, err := b.Fill(ids[3:])
+	require.Must(t, n == 5 && err == errExhausted, "Fill = %d, %v, want the 5 that are left", n, err)
 	for i, id := range ids[:8] {
 		p, err := b.layout.Inspect(id)
 		require.That(t, p.Sequence == uint64(i) && err == nil, "ID %d: %+v, %v", i, p, err)
@@ -207,9 +206,8 @@ func TestEndOfLife(t *testing.T) {
 	b.clock.ms.Store(end.UnixMilli() - 1)
 	for i := range 4 {
 		id, err := b.Generate()
-		if p, _ := l.Inspect(id); err != nil || !p.Time.Equal(end.Add(-time.Millisecond)) {
-			t.Errorf("ID %d of the last unit: %+v, %v", i, p, err)
-		}
+		p, _ := l.Inspect(id)
+		require.That(t, err == nil && p.Time.Equal(end.Add(-time.Millisecond)), "ID %d of the last unit: %+v, %v", i, p, err)
 	}
 	b.refuses(errExhausted)
 	b.step(1)
@@ -530,9 +528,8 @@ func TestEpoch(t *testing.T) {
 		b.refuses(errLeaseNotStarted)
 		b.step(1)
 		id, err := b.Generate()
-		if p, _ := l.Inspect(id); err != nil || !p.Time.Equal(epoch2025) {
-			t.Errorf("unit %v: an ID of %v, %v, want one of the epoch", unit, p.Time, err)
-		}
+		p, _ := l.Inspect(id)
+		require.That(t, err == nil && p.Time.Equal(epoch2025), "unit %v: an ID of %v, %v, want one of the epoch", unit, p.Time, err)
 		for _, ms := range []int64{-1, 0, 1, unit.Milliseconds() - 1, unit.Milliseconds()} {
 			want := int64(math.Floor(float64(ms) / float64(unit.Milliseconds())))
 			require.Equal(t, l.unitAt(epoch2025.UnixMilli()+ms), want, "unit %v: %d ms after the epoch is unit", unit, ms)

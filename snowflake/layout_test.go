@@ -260,9 +260,8 @@ func TestFieldsRoundTrip(t *testing.T) {
 	for _, l := range layouts {
 		for range 2000 {
 			p, id := randomFields(l)
-			if got, err := l.Compose(p); got != id || err != nil {
-				t.Fatalf("%v: Compose(%v) = %d, %v, want %d", l, p, got, err, id)
-			}
+			got, err := l.Compose(p)
+			require.Must(t, got == id && err == nil, "%v: Compose(%v) = %d, %v, want %d", l, p, got, err, id)
 			if got, err := l.Inspect(id); !reflect.DeepEqual(got, p) || err != nil {
 				t.Fatalf("%v: Inspect(%d) = %v, %v, want %v", l, id, got, err, p)
 			}

@@ -98,9 +98,8 @@ func TestUnitBeginsMeanwhile(t *testing.T) {
 			w = made
 			w.want(8, 0)
 			looks = 0
-			if _, err := w.Wait(t.Context()); err != nil || looks < at {
-				t.Errorf("look %d of %d: %v", at, looks, err)
-			}
+			_, err := w.Wait(t.Context())
+			require.That(t, err == nil && looks >= at, "look %d of %d: %v", at, looks, err)
 			took := time.Since(w.begin)
 			require.That(t, took < time.Millisecond, "look %d: waited for %v, want less than a unit", at, took)
 		}, WithClock(func() time.Time {

@@ -132,9 +132,8 @@ func TestGenerateWaits(t *testing.T) {
 			require.Must(t, id > before, "%d after %d", id, before)
 			before = id
 		}
-		if took := time.Since(begin); took < 99*time.Millisecond || took > 110*time.Millisecond {
-			t.Errorf("200 IDs took %s, want 100 ms", took)
-		}
+		took := time.Since(begin)
+		require.That(t, took >= 99*time.Millisecond && took <= 110*time.Millisecond, "200 IDs took %s, want 100 ms", took)
 	})
 }
 
@@ -421,9 +420,8 @@ func TestTexts(t *testing.T) {
 
 func TestTextsOfNoID(t *testing.T) {
 	for _, text := range []string{"l", "v", "0", "ybndv", strings.Repeat("9", 14), "b" + strings.Repeat("y", 13)} {
-		if id, err := snowflake.ParseBase32([]byte(text)); id != -1 || err != snowflake.ErrInvalidBase32 {
-			t.Errorf("base 32 %q: %d, %v", text, id, err)
-		}
+		id, err := snowflake.ParseBase32([]byte(text))
+		require.That(t, id == -1 && err == snowflake.ErrInvalidBase32, "base 32 %q: %d, %v", text, id, err)
 	}
 	for _, text := range []string{"l", "0", "12O", strings.Repeat("Z", 11), strings.Repeat("2", 12)} {
 		if id, err := snowflake.ParseBase58([]byte(text)); id != -1 || err != snowflake.ErrInvalidBase58 {

@@ -116,9 +116,8 @@ func TestKeysSortAsIDs(t *testing.T) {
 		var last string
 		for i, id := range ids {
 			key := keys.Key(id)
-			if back, err := keys.Parse(key); err != nil || back != id {
-				t.Fatalf("%+v: %q is of %v, %v, want %v", format, key, back, err, id)
-			}
+			back, err := keys.Parse(key)
+			require.Must(t, err == nil && back == id, "%+v: %q is of %v, %v, want %v", format, key, back, err, id)
 			if i > 0 && strings.Compare(last, key) != ids[i-1].Compare(id) {
 				t.Fatalf("%+v: %q and %q sort otherwise than %v and %v", format, last, key, ids[i-1], id)
 			}
@@ -192,9 +191,8 @@ func TestPrefixesAreFewest(t *testing.T) {
 		if first < end {
 			want = cover(0, 0, first, end)
 		}
-		if n := len(keys.Prefixes(from, to)); n != want || n > 564 {
-			t.Fatalf("[%d, %d): %d prefixes, want %d", first, end, n, want)
-		}
+		n := len(keys.Prefixes(from, to))
+		require.Must(t, n == want && n <= 564, "[%d, %d): %d prefixes, want %d", first, end, n, want)
 	}
 }
 
