@@ -28,10 +28,10 @@ func TestEverythingAtOnce(t *testing.T) {
 		strict bool
 	}{
 		{"one lease", 1, false, false},
-		{"many leases", 5, false, false},
+		{"many leases", 3, false, false},
 		{"fast clock", 101, true, false},
 		{"strict", 1, false, true},
-		{"strict, many leases", 5, false, true},
+		{"strict, many leases", 3, false, true},
 	} {
 		if t.Failed() {
 			return // the same fault would show again

@@ -8,8 +8,6 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"slices"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 	"unsafe"
@@ -18,141 +16,6 @@ import (
 	"github.com/randflake/randflake/internal/test/idtest"
 	"github.com/randflake/randflake/internal/test/require"
 )
-
-const (
-	testStart = Epoch + 1_000_000
-	perNode   = 1 << sequenceBits // IDs of one node in one second
-)
-
-func testLease(first, last uint32, start, seconds int64) Lease {
-	return Lease{first, last, time.Unix(start, 0), time.Unix(start+seconds, 0)}
-}
-
-// systemLease is in force by the system clock.
-func systemLease(first, last uint32) Lease { return testLease(first, last, time.Now().Unix(), 3600) }
-
-func newGenerator(t testing.TB, lease Lease, options ...Option) *Generator {
-	t.Helper()
-	g, err := New(NewSecret(), lease, options...)
-	require.NoError(t, err)
-	return g
-}
-
-// onOneProcessor makes it deterministic what a shard still has in hand.
-func onOneProcessor(t *testing.T) {
-	procs := runtime.GOMAXPROCS(1)
-	t.Cleanup(func() { runtime.GOMAXPROCS(procs) })
-}
-
-// fakeClock is a clock that tests set.
-type fakeClock struct{ second atomic.Int64 }
-
-func newFakeClock(second int64) *fakeClock {
-	c := new(fakeClock)
-	c.second.Store(second)
-	return c
-}
-
-func (c *fakeClock) now() time.Time { return time.Unix(c.second.Load(), 0) }
-
-// leasesOf is g as its keeper sees it.
-func leasesOf(g *Generator) handover.Queue[Lease] { return g.Handover(handover.Key{}) }
-
-// add hands over leases; the zero Lease drops all.
-func add(t testing.TB, g *Generator, leases ...Lease) {
-	t.Helper()
-	for _, lease := range leases {
-		if lease == (Lease{}) {
-			leasesOf(g).Drop()
-		} else if err := leasesOf(g).Add(lease); err != nil {
-			t.Error(err)
-		}
-	}
-}
-
-// makers are all ways to one ID, as raw values. None of them waits.
-func makers(g *Generator) map[string]func() (Raw, error) {
-	over, cancel := context.WithCancel(context.Background())
-	cancel()
-	opened := func(id ID, err error) (Raw, error) {
-		if err != nil {
-			return 0, err
-		}
-		return g.Cipher().Decrypt(id), nil
-	}
-	first := func(fill func(dst []ID) (int, error)) (Raw, error) {
-		var ids [1]ID
-		n, err := fill(ids[:])
-		made := n == 1
-		if made != (err == nil) {
-			return 0, fmt.Errorf("%d IDs beside the error %v", n, err) // which is then no typed one
-		}
-		return opened(ids[0], err)
-	}
-	return map[string]func() (Raw, error){
-		"Generate": func() (Raw, error) { return opened(g.Generate()) },
-		"Wait":     func() (Raw, error) { return opened(g.Wait(over)) },
-		"Fill":     func() (Raw, error) { return first(g.Fill) },
-		"FillWait": func() (Raw, error) {
-			return first(func(dst []ID) (int, error) { return g.FillWait(over, dst) })
-		},
-	}
-}
-
-// A ledger records raw values, and reports every one that comes a second time or lies outside all leases.
-type ledger struct {
-	idtest.Ledger[uint64]
-	mu     sync.Mutex
-	leases []Lease
-}
-
-func newLedger(t testing.TB, leases ...Lease) *ledger {
-	l := &ledger{leases: leases}
-	l.TB = t
-	l.Check = l.isLeased
-	return l
-}
-
-// isLeased returns an error if a raw value lies in no lease.
-func (l *ledger) isLeased(raw uint64) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	f := Raw(raw).Fields()
-	for _, lease := range l.leases {
-		holds := lease.FirstNode <= f.Node && f.Node <= lease.LastNode // Within's errors take time
-		if holds && f.Within(lease) == nil {
-			return nil
-		}
-	}
-	return fmt.Errorf("%v lies in no lease", f)
-}
-
-func (l *ledger) allow(leases ...Lease) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.leases = append(l.leases, leases...)
-}
-
-func (l *ledger) add(raws ...Raw) {
-	for _, raw := range raws {
-		l.Add(uint64(raw))
-	}
-}
-
-func (l *ledger) addIDs(g *Generator, ids []ID) {
-	raws := make([]Raw, len(ids))
-	g.Cipher().DecryptSlice(raws, ids)
-	l.add(raws...)
-}
-
-// one makes an ID, or fails the test.
-func (l *ledger) one(generate func() (Raw, error)) Fields {
-	l.Helper()
-	raw, err := generate()
-	require.NoError(l, err)
-	l.add(raw)
-	return raw.Fields()
-}
 
 // A node gives 131,072 IDs in each second, each value once, and then none, wherever in the format
 // the second is, and also where each second is another lease's. At the highest node the cursor then
@@ -200,14 +63,15 @@ func useUp(t *testing.T, leases []Lease, begin int64, how string) {
 	bounds := boundsOf(leases[0])
 	capacity := int(bounds.nodes()) * perNode
 	ids := make([]ID, capacity+1)
+	raws := make([]Raw, capacity)
 	for second := begin; second < begin+3; second++ {
 		clock.second.Store(second)
 		n, err := fill(ids)
 		require.Must(t, n == capacity && err == ErrExhausted, "%d IDs in a second, %v; want %d", n, err, capacity)
 		first := pack(second, leases[0].FirstNode, 0)
 		seen := make([]bool, capacity)
-		for _, id := range ids[:n] {
-			raw := g.Cipher().Decrypt(id)
+		g.Cipher().DecryptSlice(raws, ids[:n])
+		for _, raw := range raws {
 			place := uint64(raw) - first
 			if place >= uint64(capacity) || seen[place] {
 				t.Fatalf("made %v, twice or outside the lease", raw.Fields())
@@ -216,14 +80,10 @@ func useUp(t *testing.T, leases []Lease, begin int64, how string) {
 		}
 
 		clock.second.Add(-1)
-		if _, err := fill(ids[:1]); err != ErrClockBackward {
-			t.Errorf("used up, and 1 s back: %v", err)
-		}
+		require.Refuses(t, ErrClockBackward, "used up, and 1 s back")(fill(ids[:1]))
 	}
 	clock.second.Store(MaxTimestamp + 1)
-	if _, err := fill(ids[:1]); err != ErrEndOfLife {
-		t.Errorf("a second after the end of the format: %v", err)
-	}
+	require.Refuses(t, ErrEndOfLife, "a second after the end of the format")(fill(ids[:1]))
 	if last, err := g.Close(); last.Unix() != begin+2 || err != nil {
 		t.Errorf("Close = %v, %v", last, err)
 	}
@@ -356,7 +216,7 @@ func TestFillReadsTheClock(t *testing.T) {
 		return time.Unix(testStart+int64(reads), 0)
 	}
 	g := newGenerator(t, lease, WithClock(moving))
-	ids := make([]ID, 3*perNode+5)
+	ids := make([]ID, perNode+5)
 	require.Gives(t, len(ids), "Fill")(g.Fill(ids))
 	newLedger(t, lease).addIDs(g, ids)
 
@@ -449,9 +309,7 @@ func TestClose(t *testing.T) {
 			return 0, leasesOf(g).Ready()
 		}
 		for name, call := range calls {
-			if raw, err := call(); raw != 0 || err != ErrClosed {
-				t.Errorf("%s after Close: %v, %v", name, raw.Fields(), err)
-			}
+			require.Refuses(t, ErrClosed, "%s after Close", name)(call())
 		}
 		require.Equal(t, g.Lease(), lease, "the lease after Close")
 	}
@@ -525,9 +383,8 @@ func TestOnRefusal(t *testing.T) {
 	g.Fill(make([]ID, perNode))
 	_, err := g.Wait(t.Context())
 	require.That(t, err == nil && refusals == nil, "Wait: %v, refusals %v, want none", err, refusals)
-	if n := g.leases.Waited.Load(); waits != 1 || n != 1 {
-		t.Errorf("told of %d waits, and %d calls waited; want 1", waits, n)
-	}
+	n := g.leases.Waited.Load()
+	require.That(t, waits == 1 && n == 1, "told of %d waits, and %d calls waited; want 1", waits, n)
 
 	g.Fill(make([]ID, perNode)) // ErrExhausted, as one of the second is gone
 	clock.second.Add(-100)
@@ -636,9 +493,8 @@ func TestGrowAfterDrop(t *testing.T) {
 	leasesOf(g).Drop()
 	before := len(g.leases.InForce.Load().Work.shards.list)
 	g.grow(g.leases.InForce.Load())
-	if after := len(g.leases.InForce.Load().Work.shards.list); after <= before {
-		t.Errorf("%d shards, want more than %d", after, before)
-	}
+	after := len(g.leases.InForce.Load().Work.shards.list)
+	require.That(t, after > before, "%d shards, want more than %d", after, before)
 	require.Equal(t, leasesOf(g).Ready(), ErrLeaseEnded, "Ready")
 }
 
@@ -649,9 +505,8 @@ func TestGrowFromNoShard(t *testing.T) {
 	none.Work.shards = shards{}
 	g.leases.InForce.Store(&none)
 	_, err := g.Generate()
-	if n := len(g.leases.InForce.Load().Work.shards.list); err != nil || n == 0 {
-		t.Errorf("without a shard: %v, and %d shards then", err, n)
-	}
+	n := len(g.leases.InForce.Load().Work.shards.list)
+	require.That(t, err == nil && n != 0, "without a shard: %v, and %d shards then", err, n)
 }
 
 // Another lease, handed over while a call reads the clock, doesn't make the call fail.
@@ -688,9 +543,8 @@ func TestRefusalOfAnOldLease(t *testing.T) {
 				}))
 				call := calls(g)[called]
 				during = true
-				if _, err := call(); err != nil {
-					t.Errorf("%s, %s, clock read %d s before the end: %v", called, change, end-read, err)
-				}
+				_, err := call()
+				require.ErrorIs(t, err, nil, "%s, %s, clock read %d s before the end", called, change, end-read)
 			}
 		}
 	}
@@ -773,12 +627,10 @@ func TestMemory(t *testing.T) {
 		t.Errorf("a generator takes %d bytes and %d for each shard, want at most 1024 and 712", fixed, perP)
 	}
 	used := unsafe.Offsetof(s.lock) + unsafe.Sizeof(s.lock)
-	if after := unsafe.Sizeof(s) - used; after < cacheLine {
-		t.Errorf("%d bytes after what a shard uses, want %d", after, cacheLine)
-	}
-	if gap := unsafe.Offsetof(g.leases.Made) - unsafe.Offsetof(g.leases.InForce); gap < cacheLine {
-		t.Errorf("the count is %d bytes from what Generate reads, want %d", gap, cacheLine)
-	}
+	after := unsafe.Sizeof(s) - used
+	require.That(t, after >= cacheLine, "%d bytes after what a shard uses, want %d", after, cacheLine)
+	gap := unsafe.Offsetof(g.leases.Made) - unsafe.Offsetof(g.leases.InForce)
+	require.That(t, gap >= cacheLine, "the count is %d bytes from what Generate reads, want %d", gap, cacheLine)
 }
 
 func TestRunLength(t *testing.T) {

@@ -4,8 +4,6 @@ import (
 	"database/sql/driver"
 	"fmt"
 	"strconv"
-	"strings"
-	"unicode"
 
 	"github.com/randflake/randflake/internal/idtext"
 )
@@ -30,6 +28,15 @@ func MustParse(text string) ID { return idtext.Must(Parse(text)) }
 // signed one, %x the unsigned one in hexadecimal.
 func (id ID) Format(f fmt.State, verb rune) { printID(f, verb, id.String(), id) }
 
+// printID prints an ID, or a Typed one, that has the given text.
+func printID(f fmt.State, verb rune, text string, id ID) {
+	var number any = int64(id)
+	if verb == 'x' || verb == 'X' {
+		number = uint64(id)
+	}
+	idtext.Format(f, verb, text, number)
+}
+
 // String returns the text form.
 func (id ID) String() string {
 	var buf [textLength]byte
@@ -47,16 +54,6 @@ func (id ID) MarshalText() ([]byte, error) {
 // UnmarshalText sets id to what Parse returns.
 func (id *ID) UnmarshalText(text []byte) error { return setID(id, text) }
 
-// UnmarshalParam is UnmarshalText, for gin, which would read a decimal number otherwise.
-func (id *ID) UnmarshalParam(text string) error { return setID(id, text) }
-
-// Bind is UnmarshalText, for the parameters of oapi-codegen, which would read a decimal number
-// otherwise.
-func (id *ID) Bind(text string) error { return setID(id, text) }
-
-// RedisScan is UnmarshalText, for redigo, which would read a decimal number otherwise.
-func (id *ID) RedisScan(src any) error { return idtext.FromRedis(src, id.UnmarshalText, ErrInvalidID) }
-
 // setID sets id to the ID with the given text form. In case of an error it leaves id as it is.
 func setID[T string | []byte](id *ID, text T) error {
 	parsed, err := parse(text)
@@ -66,6 +63,16 @@ func setID[T string | []byte](id *ID, text T) error {
 	*id = parsed
 	return nil
 }
+
+// UnmarshalParam is UnmarshalText, for gin, which would read a decimal number otherwise.
+func (id *ID) UnmarshalParam(text string) error { return setID(id, text) }
+
+// Bind is UnmarshalText, for the parameters of oapi-codegen, which would read a decimal number
+// otherwise.
+func (id *ID) Bind(text string) error { return setID(id, text) }
+
+// RedisScan is UnmarshalText, for redigo, which would read a decimal number otherwise.
+func (id *ID) RedisScan(src any) error { return idtext.FromRedis(src, id.UnmarshalText, ErrInvalidID) }
 
 // MarshalJSON returns the text form as a JSON string: JavaScript's numbers would round the integer.
 func (id ID) MarshalJSON() ([]byte, error) {
@@ -141,15 +148,6 @@ func scanInteger(src any, want string) (uint64, error) {
 	return value, nil
 }
 
-// scanError is the error for src, which is of no type that Scan reads.
-func scanError(src any, want string) error {
-	if src == nil {
-		return fmt.Errorf("%w: can't scan NULL: scan into a pointer to this type, or an sql.Null of it",
-			ErrInvalidID)
-	}
-	return fmt.Errorf("%w: can't scan a %T: want %s", ErrInvalidID, src, want)
-}
-
 // parseDecimal reads a decimal number in the range of int64 or of uint64.
 func parseDecimal[T ~string | ~[]byte](text T) (uint64, error) {
 	if signed, err := strconv.ParseInt(string(text), 10, 64); err == nil {
@@ -158,153 +156,11 @@ func parseDecimal[T ~string | ~[]byte](text T) (uint64, error) {
 	return strconv.ParseUint(string(text), 10, 64)
 }
 
-// printID prints an ID, or a Typed one, that has the given text.
-func printID(f fmt.State, verb rune, text string, id ID) {
-	var number any = int64(id)
-	if verb == 'x' || verb == 'X' {
-		number = uint64(id)
+// scanError is the error for src, which is of no type that Scan reads.
+func scanError(src any, want string) error {
+	if src == nil {
+		return fmt.Errorf("%w: can't scan NULL: scan into a pointer to this type, or an sql.Null of it",
+			ErrInvalidID)
 	}
-	idtext.Format(f, verb, text, number)
-}
-
-// A TextID is an ID for a text column: Value returns and Scan reads the text form. Otherwise it
-// behaves as an ID. An ID converts to a TextID and back, and so do pointers:
-//
-//	db.Exec("INSERT INTO orders (id) VALUES ($1)", randflake.TextID(id))
-//	db.QueryRow("SELECT id FROM orders").Scan((*randflake.TextID)(&id))
-//
-// Never compare a text column with an ID or an integer, nor an integer column with a TextID. To
-// MariaDB and MySQL each text is 0: WHERE id = 0 is every row of a text column, also in MariaDB's
-// DELETE, and in an integer column a TextID finds each row that has 0 there.
-type TextID ID
-
-// Format is that of the ID.
-func (id TextID) Format(f fmt.State, verb rune) { ID(id).Format(f, verb) }
-
-// String returns the text form.
-func (id TextID) String() string { return ID(id).String() }
-
-// AppendText appends the text form to b. Its error is always nil.
-func (id TextID) AppendText(b []byte) ([]byte, error) { return ID(id).AppendText(b) }
-
-// MarshalText returns the text form.
-func (id TextID) MarshalText() ([]byte, error) { return ID(id).MarshalText() }
-
-// UnmarshalText is Parse.
-func (id *TextID) UnmarshalText(text []byte) error { return (*ID)(id).UnmarshalText(text) }
-
-// UnmarshalParam is UnmarshalText, for gin, which would read a decimal number otherwise.
-func (id *TextID) UnmarshalParam(text string) error { return id.UnmarshalText([]byte(text)) }
-
-// Bind is UnmarshalText, for the parameters of oapi-codegen, which would read a decimal number
-// otherwise.
-func (id *TextID) Bind(text string) error { return id.UnmarshalText([]byte(text)) }
-
-// RedisScan is UnmarshalText, for redigo, which would read a decimal number otherwise.
-func (id *TextID) RedisScan(src any) error { return (*ID)(id).RedisScan(src) }
-
-// UnmarshalJSON is that of ID.
-func (id *TextID) UnmarshalJSON(data []byte) error { return (*ID)(id).UnmarshalJSON(data) }
-
-// Value returns the text form, for a text column such as a CHAR(13).
-func (id TextID) Value() (driver.Value, error) { return id.String(), nil }
-
-// Scan reads the text form from a text column, as Parse does. For anything else, integers too, the
-// error wraps ErrInvalidID. Scan a column that may be NULL into a pointer.
-func (id *TextID) Scan(src any) error {
-	switch v := src.(type) {
-	case string:
-		return setID((*ID)(id), v)
-	case []byte:
-		return setID((*ID)(id), v)
-	}
-	return scanError(src, "a text column; an ID reads integers")
-}
-
-// textLength is the length of every text: 13 digits of 5 bits, of which the first bit is always 1.
-const textLength = 13
-
-var digitValues = idtext.Values(idtext.Base32hex)
-
-// appendText appends the text form to b.
-func (id ID) appendText(b []byte) []byte {
-	const digits = idtext.Base32hex
-	n := uint64(id)
-	return append(b,
-		digits[16|n>>60],
-		digits[n>>55&31],
-		digits[n>>50&31],
-		digits[n>>45&31],
-		digits[n>>40&31],
-		digits[n>>35&31],
-		digits[n>>30&31],
-		digits[n>>25&31],
-		digits[n>>20&31],
-		digits[n>>15&31],
-		digits[n>>10&31],
-		digits[n>>5&31],
-		digits[n&31],
-	)
-}
-
-// parse is Parse of a string or of bytes. A loop would take half as long again.
-func parse[T string | []byte](text T) (ID, error) {
-	if len(text) != textLength {
-		return 0, malformed(string(text))
-	}
-	v := &digitValues
-	n := uint64(v[text[0]])<<60 | // without the first bit, which is shifted out
-		uint64(v[text[1]])<<55 |
-		uint64(v[text[2]])<<50 |
-		uint64(v[text[3]])<<45 |
-		uint64(v[text[4]])<<40 |
-		uint64(v[text[5]])<<35 |
-		uint64(v[text[6]])<<30 |
-		uint64(v[text[7]])<<25 |
-		uint64(v[text[8]])<<20 |
-		uint64(v[text[9]])<<15 |
-		uint64(v[text[10]])<<10 |
-		uint64(v[text[11]])<<5 |
-		uint64(v[text[12]])
-	all := v[text[0]] | v[text[1]] | v[text[2]] | v[text[3]] | v[text[4]] | v[text[5]] | v[text[6]] |
-		v[text[7]] | v[text[8]] | v[text[9]] | v[text[10]] | v[text[11]] | v[text[12]]
-	noDigit := all > 31
-	firstBit := v[text[0]] & 16
-	if noDigit || firstBit == 0 {
-		return 0, malformed(string(text))
-	}
-	return ID(n), nil
-}
-
-// malformed is the error for what is no text of an ID. It says what the text looks like.
-func malformed(text string) error {
-	return fmt.Errorf("%w: %.40q: %s", ErrInvalidID, text, lookOf(text))
-}
-
-func lookOf(text string) string {
-	switch {
-	case isDecimal(text):
-		return "a decimal number: convert it to randflake.ID"
-	case isGosuda(text):
-		return "as gosuda/randflake prints it: compat.DecodeString reads it"
-	case len(text) == textLength && strings.ContainsFunc(text, unicode.IsUpper):
-		return "has capitals: want lower case"
-	}
-	return fmt.Sprintf("want 13 digits of base32hex in lower case (0-9, a-v), the first from g to v, got %d bytes",
-		len(text))
-}
-
-// isDecimal reports whether text is a decimal number, of any length.
-func isDecimal(text string) bool {
-	digits := strings.TrimPrefix(text, "-")
-	return digits != "" && strings.Trim(digits, "0123456789") == ""
-}
-
-// isGosuda reports whether text looks as gosuda/randflake prints IDs. Those from g on may also be the
-// rest of a text that lost its last digits.
-func isGosuda(text string) bool {
-	if text == "" || len(text) > textLength || text[0] >= 'g' {
-		return false
-	}
-	return strings.Trim(text, idtext.Base32hex) == ""
+	return fmt.Errorf("%w: can't scan a %T: want %s", ErrInvalidID, src, want)
 }

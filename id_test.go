@@ -171,13 +171,8 @@ func TestKinds(t *testing.T) {
 		}
 	}
 	var id ID
-	if err := id.Scan("jvgoe12ccb8gh"); !strings.Contains(err.Error(), "TextID") {
-		t.Errorf("%q does not name the type for text columns", err)
-	}
-	var raw Raw
-	if err := raw.Scan("jvgoe12ccb8gh"); strings.Contains(err.Error(), "TextID") {
-		t.Errorf("Raw.Scan: %q, but no TextID holds a raw value", err)
-	}
+	require.Contains(t, id.Scan("jvgoe12ccb8gh").Error(), "TextID", "a text for an ID")
+	require.Omits(t, new(Raw).Scan("jvgoe12ccb8gh").Error(), "TextID", "a text for a Raw, which no TextID holds")
 	err := json.Unmarshal([]byte("12345"), &id)
 	require.Contains(t, fmt.Sprint(err), `want a JSON string, as "g000000000000", and no ",string"`, "a number in JSON")
 }
@@ -292,9 +287,8 @@ func TestCompose(t *testing.T) {
 	}
 	want := Fields{Time: at(Epoch + 5).UTC(), Node: 1, Sequence: 2}
 	id, err := c.Compose(Fields{Time: want.Time.Add(999 * time.Millisecond).In(time.FixedZone("", 3600)), Node: 1, Sequence: 2})
-	if got := c.Inspect(id); got != want || err != nil {
-		t.Errorf("Inspect = %v, %v, want %v, rounded down", got, err, want)
-	}
+	got := c.Inspect(id)
+	require.That(t, got == want && err == nil, "Inspect = %v, %v, want %v, rounded down", got, err, want)
 	end := at(MaxTimestamp).UTC().Format(time.DateTime)
 	bits := timestampBits + nodeBits + sequenceBits
 	require.That(t, end == "2058-11-05 17:10:23" && bits == 64 && MaxNode == 131071 && MaxSequence == 131071,

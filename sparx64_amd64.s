@@ -3,18 +3,35 @@
 #include "textflag.h"
 
 // SPARX-64/128 on vectors of 16-bit words: word a of every block in the lanes of one register, and likewise b, c, d
-// (word planes). All lanes do the same, so a round reads as in the paper, with registers for words: see ROUND512 and
-// LINEAR512, and sparx64.go. As many blocks as a register has lanes are a set. Several sets go side by side, so that
-// the others work while one waits for a result.
+// (word planes). All lanes do the same, so a macro reads as the paper does, with registers for words:
+//
+//	the paper                          sparx64.go          AVX-512                       AVX2
+//	A, the round on a branch (x, y)    arx                 ROUND512                      ROUND256
+//	lambda_2, with the third round     linearLayer, arx    LINEAR512                     LINEAR256
+//	a step                             in encryptBlock     STEP512                       STEP256
+//	the inverses of these              inverseARX, ...     UNROUND512, UNLINEAR512, ...  UNROUND256, ...
+//	the first key; to undo the last    addLast             WHITEN512; UNWHITEN512        WHITEN256; UNWHITEN256
 //
 // x and y always come with their keys added: each round adds those of the next one, and the linear layer those of the
 // next step. The last key lies in memory like the first keys of a ninth step, so all eight steps are alike.
 //
-// AX  keys of the current step, each word twice in 32 bits, so that one operand broadcasts it
-// BX  turns left; a turn is two steps, after which the branches are back in their registers
-// DI  output, SI input, CX first raw value, DX scratch
+// As many blocks as a register has lanes are a set. Several sets go side by side, so that the others work while one
+// waits for a result. Macros for a set take its number i and its planes a, b, c, d. SETS is a macro that does another
+// one for each set.
 //
-// Macros for a set take its number i and its planes a, b, c, d. SETS is a macro that does another one for each set.
+//	registers                      AVX-512             AVX2
+//	planes a, b, c, d of set i     Z(4i) to Z(4i+3)    Y(4i) to Y(4i+3)
+//	key words                      from memory         Y8 to Y11; Y14 in WHITEN256
+//	scratch                        Z16, Z20 to Z23     Y12, Y13; outside of the turns Y14, Y15, too
+//	upper words of a raw value     Z17 to Z19
+//	swapBytes; fours               Z31                 Y15; Y14
+//
+//	AX    keys of the current step, each word twice in 32 bits, so that one operand broadcasts it
+//	BX    turns left; a turn is two steps, after which the branches are back in their registers
+//	DI    output
+//	SI    input
+//	CX    first raw value
+//	DX    scratch
 
 // KEY(i) is key word i of the current step: those of round r are 2r, 2r+1 for (a, b) and 6+2r,
 // 7+2r for (c, d); 12, 13 and 18, 19 open the next step.
@@ -97,8 +114,6 @@ GLOBL fours<>(SB), RODATA|NOPTR, $32
 // A round on one set is a chain of four instructions, each of which waits for the one before. Four sets with two
 // branches each (128 blocks) keep two 512-bit units busy meanwhile. Two sets (64 blocks) are for fewer blocks, and
 // for those of a shard; where a 512-bit unit is two of 256 bits they are as fast as four.
-//
-// Z16 to Z23 are scratch, Z31 is swapBytes.
 
 #define SETS512x4(DO) \
 	DO(0, Z0, Z1, Z2, Z3)   \
@@ -343,13 +358,12 @@ TEXT ·run64AVX512(SB), NOSPLIT, $0-24
 
 // ---- AVX2: 16 lanes ----
 //
-// A rotation takes two shifts and an or; rotating by 8 is swapBytes, in Y15. A key of a step is broadcast once for all
-// sets, into Y8 to Y11, and one of the whitening for each set, into Y14; Y12 and Y13 are scratch. There are two sets
-// (32 blocks): a third one, for which there are registers, is no faster.
+// A rotation takes two shifts and an or; rotating by 8 is swapBytes. A key of a step is broadcast once for all sets,
+// and one of the whitening for each set. There are two sets (32 blocks): a third one, for which there are registers, is
+// no faster.
 //
 // Shifts run on two ports of three or four, and would wait for them. So where the result is not needed at once, a shift
-// right is a multiplication, which AMD's cores do on the other ports, by the fours in Y14. Before and after the turns,
-// Y14 and Y15 are scratch.
+// right is a multiplication, which AMD's cores do on the other ports, by fours.
 
 #define SETS256(DO) \
 	DO(0, Y0, Y1, Y2, Y3) \

@@ -3,9 +3,18 @@
 #include "textflag.h"
 
 // SPARX-64/128 on vectors of 16-bit words: word a of 8 blocks in the lanes of one register, and likewise b, c, d
-// (word planes). All lanes do the same, so a round reads as in the paper, with registers for words: see XROUND and
-// LINEAR, and sparx64.go. Four such sets of 8 blocks go side by side, so that the others work while one waits for a
-// result.
+// (word planes). All lanes do the same, so a macro reads as the paper does, with registers for words. XROUND is the
+// plainest:
+//
+//	the paper                                sparx64.go          NEON                        SVE2
+//	A, the round, here on both branches      arx                 ROUND, ROUND2               XROUND
+//	lambda_2, with the third round           linearLayer, arx    LASTROUND, LINEAR           XLASTROUND, LINEAR
+//	a step                                   in encryptBlock     STEP                        XSTEP
+//	the inverses of these                    inverseARX, ...     UNROUND, UNLINEAR, UNSTEP   XUNROUND, UNLINEAR, XUNSTEP
+//	the first key; the last one, to undo it  addLast             OPEN; CLOSE, UNCLOSE        the same
+//
+// Four sets of 8 blocks go side by side, so that the others work while one waits for a result. Macros for a set take
+// its planes a, b, c, d, and two scratch registers. SETS is a macro that does another one for each set.
 //
 // x gets its key when the round begins. y comes with its key added: each round adds that of the next one, and the
 // last round of a step that of the next step. The last key lies in memory like the first keys of a ninth step, so
@@ -15,16 +24,15 @@
 // words must be put together from these numbers. Operands are in the order of Go's assembler, the destination last.
 // go generate has asm2plan9s compare each macro with the instruction beside it.
 //
-// Macros for a set take its planes a, b, c, d, and two scratch registers. SETS is a macro that does another one for
-// each set.
-//
-// 0 to 15    planes of set i: a = 4i, b = 4i+1, c = 4i+2, d = 4i+3
-// 16 to 19   scratch
-// R0         keys of the current step
-// R1         output
-// R2         input, or the first raw value
-// R3         turns left; a turn is two steps, after which the planes are back in their registers
-// R4 to R8   scratch
+//	0 to 15     planes of set i: a = 4i, b = 4i+1, c = 4i+2, d = 4i+3
+//	16 to 19    scratch
+//	20 to 25    see below
+//	R0          keys of the current step
+//	R1          output
+//	R2          input, or the first raw value
+//	R3          turns left; a turn is two steps, after which the planes are back in their registers
+//	R4 to R8    scratch
+
 #define KEYED 20  // b with its next key, not rotated yet: see LASTROUND
 #define KX 21     // keys of x and y in the branch (a, b)
 #define KY 22

@@ -55,7 +55,7 @@ func (g *Generator) FillWait(ctx context.Context, dst []ID) (n int, err error) {
 			return n, g.leases.Tell(err)
 		}
 	}
-	m, err := g.fillInTurn(ctx, dst[n:])
+	m, err := g.fillInLine(ctx, dst[n:])
 	canceled := ctx.Err() == context.Canceled
 	switch {
 	case machine.Stale(): // as in fill, once more: another goroutine may have served this caller
@@ -66,8 +66,8 @@ func (g *Generator) FillWait(ctx context.Context, dst []ID) (n int, err error) {
 	return n + m, g.leases.Tell(err)
 }
 
-// fillInTurn is FillWait for a caller that has to queue. It does not report its refusal.
-func (g *Generator) fillInTurn(ctx context.Context, dst []ID) (n int, err error) {
+// fillInLine is FillWait for a caller that has to queue. It does not report its refusal.
+func (g *Generator) fillInLine(ctx context.Context, dst []ID) (n int, err error) {
 	g.leases.Waited.Add(1)
 	err = g.leases.Line.Wait(ctx, func() (pause time.Duration, err error) {
 		made, err := g.fill(dst[n:])

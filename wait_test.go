@@ -76,9 +76,8 @@ func TestWaitForTheClock(t *testing.T) {
 		stop(cause)
 		clock := newFakeClock(testStart - 1)
 		g := newGenerator(t, testLease(2, 2, testStart, 60), WithClock(clock.now))
-		if _, err := g.Wait(canceled); !errors.Is(err, cause) || !errors.Is(err, ErrLeaseNotStarted) {
-			t.Errorf("cancelled: %v", err)
-		}
+		_, err := g.Wait(canceled)
+		require.That(t, errors.Is(err, cause) && errors.Is(err, ErrLeaseNotStarted), "cancelled: %v", err)
 		for _, second := range []int64{
 			-1, // not started
 			50, // ready
@@ -86,9 +85,8 @@ func TestWaitForTheClock(t *testing.T) {
 		} {
 			clock.second.Store(testStart + second)
 			time.AfterFunc(time.Second/2, func() { clock.second.Store(testStart + 55) })
-			if _, err := g.Wait(t.Context()); err != nil {
-				t.Errorf("at %d: %v", second, err)
-			}
+			_, err := g.Wait(t.Context())
+			require.Equal(t, err, nil, "at %d", second)
 		}
 	})
 }
@@ -133,9 +131,8 @@ func TestWaitIsWoken(t *testing.T) {
 				g.Fill(make([]ID, perNode))
 				begin := time.Now()
 				time.AfterFunc(300*time.Millisecond, func() { tt.act(g) })
-				if _, err := g.Wait(t.Context()); err != tt.want {
-					t.Errorf("Wait: error %v, want %v", err, tt.want)
-				}
+				_, err := g.Wait(t.Context())
+				require.Equal(t, err, tt.want, "Wait")
 				require.Equal(t, time.Since(begin), 300*time.Millisecond, "waited")
 			})
 		})

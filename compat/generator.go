@@ -58,18 +58,12 @@ func NewGenerator(nodeID, leaseStart, leaseEnd int64, secret []byte) (*Generator
 	case len(secret) != 16:
 		return nil, ErrInvalidSecret
 	}
-	lease := root.Lease{
-		FirstNode: uint32(nodeID),
-		LastNode:  uint32(nodeID),
-		Start:     time.Unix(leaseStart, 0),
-		End:       endAfter(leaseEnd),
-	}
 	g := &Generator{machine: vmgen.Now(), lease: LeaseInfo{nodeID, leaseStart, leaseEnd}}
 	// As in v1.8, the clock reads TimeSource on every call, and with Strict sequences count up and
 	// each second has all its 131,072 IDs. Without these two options Generate would be several
 	// times faster, but making all IDs of a node's second takes only milliseconds anyway.
 	key := root.Secret(hidden.KeyOf([16]byte(secret)))
-	inner, err := root.New(key, lease, root.WithClock(g.now), root.Strict())
+	inner, err := root.New(key, leaseOf(nodeID, leaseStart, leaseEnd), root.WithClock(g.now), root.Strict())
 	if err != nil {
 		return nil, err
 	}
@@ -77,8 +71,15 @@ func NewGenerator(nodeID, leaseStart, leaseEnd int64, secret []byte) (*Generator
 	return g, nil
 }
 
-// endAfter returns the end of a lease whose last second is given.
-func endAfter(last int64) time.Time { return time.Unix(last+1, 0) }
+// leaseOf returns the lease of a node for the seconds from first to last.
+func leaseOf(node, first, last int64) root.Lease {
+	return root.Lease{
+		FirstNode: uint32(node),
+		LastNode:  uint32(node),
+		Start:     time.Unix(first, 0),
+		End:       time.Unix(last+1, 0),
+	}
+}
 
 // now reads TimeSource or the system clock.
 func (g *Generator) now() time.Time {
@@ -171,12 +172,7 @@ func (g *Generator) UpdateLease(leaseStart, leaseEnd int64) bool {
 	if leaseStart != g.lease.LeaseStart {
 		return false
 	}
-	added := root.Lease{
-		FirstNode: uint32(g.lease.NodeID),
-		LastNode:  uint32(g.lease.NodeID),
-		Start:     endAfter(g.lease.LeaseEnd),
-		End:       endAfter(leaseEnd),
-	}
+	added := leaseOf(g.lease.NodeID, g.lease.LeaseEnd+1, leaseEnd)
 	if g.inner.Handover(handover.Key{}).Add(added) != nil { // not later, or too late
 		return false
 	}

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/test/idtest"
 	"github.com/randflake/randflake/internal/test/leaktest"
 	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/link"
@@ -181,24 +182,15 @@ func TestNothingShowsAKey(t *testing.T) {
 }
 
 func TestZero(t *testing.T) {
-	const noSigner = "link: no Signer, or the zero one"
 	text := signer.Text(1)
-	for name, tt := range map[string]struct {
-		use  func()
-		says string
-	}{
-		"zero Secret":         {func() { link.New(randflake.Secret{}, "x") }, "secret"},
-		"zero Signer, Text":   {func() { new(link.Signer).Text(1) }, noSigner},
-		"zero Signer, Verify": {func() { new(link.Signer).Verify(text) }, noSigner},
-		"nil Signer, Parse":   {func() { (*link.Signer)(nil).Parse(text) }, noSigner},
-	} {
-		func() {
-			defer func() {
-				require.Contains(t, fmt.Sprint(recover()), tt.says, "%s: it panics with", name)
-			}()
-			tt.use()
-		}()
-	}
+	idtest.Unmade(t, "secret", map[string]func(){
+		"zero Secret": func() { link.New(randflake.Secret{}, "x") },
+	})
+	idtest.Unmade(t, "link: no Signer, or the zero one", map[string]func(){
+		"zero Signer, Text":   func() { new(link.Signer).Text(1) },
+		"zero Signer, Verify": func() { new(link.Signer).Verify(text) },
+		"nil Signer, Parse":   func() { (*link.Signer)(nil).Parse(text) },
+	})
 }
 
 // Of several calls the one with the fewest allocations counts: a sync.Pool drops what it has now and then.

@@ -36,7 +36,7 @@
 //
 // Masking hides; it does not authenticate. A made-up text opens to some value: always over an
 // unsigned type such as snowflake.ID and randflake.Raw, and half the time over a signed type, as
-// inner IDs are never negative. A Check finds most of them. The others look like the ID of a row
+// inner IDs are never negative. A check finds most of them. The others look like the ID of a row
 // that does not exist: look the row up, and decide whether the caller may see it.
 //
 // NewMasker gives each kind a key of its own: the text of one kind, with the prefix of another, is a

@@ -108,3 +108,17 @@ func ExampleMasker() {
 	// itpfkasl4tr2u 7 <nil>
 	// gni2l7spqtp3j 7 <nil>
 }
+
+// A table has a Randflake's raw values as its keys, which grow, and everybody else sees the Randflake IDs.
+func ExampleMaskerOf() {
+	cipher := randflake.NewCipher(secret) // or the method Cipher of the generator
+	masker := mask.MaskerOf[randflake.Raw](cipher, nil)
+
+	id := randflake.MustParse("jvgoe12ccb8gh")
+	raw, _ := masker.Unmask(id)
+	fmt.Println(masker.Mask(raw))
+	fmt.Println(raw == cipher.Decrypt(id))
+	// Output:
+	// jvgoe12ccb8gh <nil>
+	// true
+}

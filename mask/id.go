@@ -1,13 +1,10 @@
 package mask
 
 import (
-	"database/sql/driver"
-	"encoding/binary"
 	"fmt"
 	"strings"
 
 	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/internal/idtext"
 )
 
 // A Kind is a kind of thing, as for [randflake.Typed], that also returns the Masker of its IDs. Its
@@ -56,6 +53,39 @@ func Parse[K Kind[T], T Inner](text string) (id ID[K, T], err error) {
 	return id, err
 }
 
+// UnmarshalText is Parse.
+func (id *ID[K, T]) UnmarshalText(text []byte) error {
+	var masked randflake.Typed[K]
+	if err := masked.UnmarshalText(text); err != nil {
+		if looksInner(string(text)) {
+			return errNumber
+		}
+		return err
+	}
+	return id.open(masked)
+}
+
+// looksInner reports whether a text looks like a decimal number, with or without a prefix: it has only
+// digits and minus signs. An inner value from 2^63 on has a minus sign in the database.
+func looksInner(text string) bool {
+	number := text[strings.LastIndexByte(text, '_')+1:]
+	return number != "" && strings.Trim(number, "-0123456789") == ""
+}
+
+// AppendText appends the masked form to b. The error wraps ErrNoCipher if the kind has no cipher,
+// and randflake.ErrInvalidID if the inner value is negative.
+func (id ID[K, T]) AppendText(b []byte) ([]byte, error) {
+	masked, err := id.mask()
+	if err != nil {
+		return b, err
+	}
+	return masked.AppendText(b)
+}
+
+// MarshalText returns the masked form, which is also what JSON and package slog have. Its errors
+// are those of AppendText.
+func (id ID[K, T]) MarshalText() ([]byte, error) { return id.AppendText(nil) }
+
 // String returns the masked form, which is the text of a [randflake.Typed]. If the kind has no
 // cipher or the inner value is negative, it returns the error's text in brackets.
 func (id ID[K, T]) String() string { return shown(id.MarshalText()) }
@@ -77,107 +107,4 @@ func format(f fmt.State, verb rune, text string) {
 		verb = 's'
 	}
 	fmt.Fprintf(f, fmt.FormatString(f, verb), text)
-}
-
-// AppendText appends the masked form to b. The error wraps ErrNoCipher if the kind has no cipher,
-// and randflake.ErrInvalidID if the inner value is negative.
-func (id ID[K, T]) AppendText(b []byte) ([]byte, error) {
-	masked, err := id.mask()
-	if err != nil {
-		return b, err
-	}
-	return masked.AppendText(b)
-}
-
-// MarshalText returns the masked form, which is also what JSON and package slog have. Its errors
-// are those of AppendText.
-func (id ID[K, T]) MarshalText() ([]byte, error) { return id.AppendText(nil) }
-
-// UnmarshalText is Parse.
-func (id *ID[K, T]) UnmarshalText(text []byte) error {
-	var masked randflake.Typed[K]
-	if err := masked.UnmarshalText(text); err != nil {
-		if looksInner(string(text)) {
-			return errNumber
-		}
-		return err
-	}
-	return id.open(masked)
-}
-
-// looksInner reports whether a text looks like a decimal number, with or without a prefix: it has only
-// digits and minus signs. An inner value from 2^63 on has a minus sign in the database.
-func looksInner(text string) bool {
-	number := text[strings.LastIndexByte(text, '_')+1:]
-	return number != "" && strings.Trim(number, "-0123456789") == ""
-}
-
-// UnmarshalJSON is UnmarshalText of a JSON string: a number could be an inner value. By convention,
-// null changes nothing.
-//
-// It also reads a text without quotes, which package json passes for a field whose tag says ",string".
-// If that field is a pointer, and the text begins with n, Go 1.26 returns an error of its own.
-func (id *ID[K, T]) UnmarshalJSON(data []byte) error {
-	text, err := idtext.JSON(data)
-	switch {
-	case err != nil: // a text without quotes, perhaps
-		return id.UnmarshalText(data)
-	case text == nil:
-		return nil
-	}
-	return id.UnmarshalText(text)
-}
-
-// UnmarshalCBOR reads a byte string, as fxamacker/cbor writes what MarshalBinary returns, or a text
-// string. That library would take an integer for an inner value. By convention, null changes nothing.
-func (id *ID[K, T]) UnmarshalCBOR(data []byte) error {
-	return unmarshalCBOR(data, id.UnmarshalBinary, id.UnmarshalText)
-}
-
-// UnmarshalParam is UnmarshalText, for gin, which would read the inner value otherwise.
-func (id *ID[K, T]) UnmarshalParam(text string) error { return id.UnmarshalText([]byte(text)) }
-
-// Bind is UnmarshalText, for the parameters of oapi-codegen, which would read the inner value
-// otherwise.
-func (id *ID[K, T]) Bind(text string) error { return id.UnmarshalText([]byte(text)) }
-
-// RedisScan is UnmarshalText, for redigo, which would read the inner value otherwise.
-func (id *ID[K, T]) RedisScan(src any) error {
-	return idtext.FromRedis(src, id.UnmarshalText, randflake.ErrInvalidID)
-}
-
-// MarshalBinary returns the 8 bytes of the masked form, in little-endian order, which is also what
-// package gob writes. Its errors are those of MarshalText.
-func (id ID[K, T]) MarshalBinary() ([]byte, error) {
-	masked, err := id.mask()
-	if err != nil {
-		return nil, err
-	}
-	return binary.LittleEndian.AppendUint64(nil, uint64(masked)), nil
-}
-
-// UnmarshalBinary opens what MarshalBinary wrote. Its errors are those of Parse.
-func (id *ID[K, T]) UnmarshalBinary(data []byte) error {
-	if len(data) != 8 {
-		return fmt.Errorf("%w: want 8 bytes, got %d", randflake.ErrInvalidID, len(data))
-	}
-	return id.open(randflake.Typed[K](binary.LittleEndian.Uint64(data)))
-}
-
-// Value returns the inner value for the database: a signed integer with the same 64 bits, for a
-// BIGINT column. It needs no cipher. Values of a randflake.Raw made from 2041 on sort differently
-// in the database: see [randflake.Raw.Value]. The error is always nil, as GORM takes a value with
-// an error for NULL.
-func (id ID[K, T]) Value() (driver.Value, error) { return int64(id), nil }
-
-// Scan reads the inner value from an integer column, in the forms that [randflake.Raw.Scan]
-// accepts. It needs no cipher. For anything else the error wraps randflake.ErrInvalidID. For a column that
-// may be NULL use a pointer.
-func (id *ID[K, T]) Scan(src any) error {
-	var value randflake.Raw
-	if err := value.Scan(src); err != nil {
-		return err
-	}
-	*id = ID[K, T](value)
-	return nil
 }

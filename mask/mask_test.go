@@ -46,7 +46,7 @@ func formsOf[K Kind[T], T Inner](inner ...uint64) idtest.Forms[ID[K, T]] {
 		BadColumns: []any{nil, "ord_v", []byte("v"), 1.5, "18446744073709551616"},
 	}
 	for _, inner := range inner {
-		masked := maskerOf[K]().Cipher.Encrypt(randflake.Raw(inner))
+		masked := maskerOf[K]().cipher.Encrypt(randflake.Raw(inner))
 		text := randflake.Typed[K](masked).String()
 		id := Of[K](T(inner))
 		k.IDs[text] = id
@@ -113,7 +113,7 @@ func FuzzUnmask(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, bits uint64) {
 		masked := randflake.ID(bits)
-		raw, err := (&Masker[randflake.Raw]{Cipher: orderCipher}).Unmask(masked)
+		raw, err := MaskerOf[randflake.Raw](orderCipher, nil).Unmask(masked)
 		require.Must(t, err == nil && raw == orderCipher.Decrypt(masked), "%v opens to %d, %v", masked, raw, err)
 
 		inner, err := orders{}.Masker().Unmask(masked)
@@ -124,9 +124,7 @@ func FuzzUnmask(f *testing.F) {
 		}
 		require.Must(t, err == nil && randflake.Raw(inner) == raw,
 			"%v opens to %d, %v, want %d", masked, inner, err, raw)
-		if again, err := (orders{}).Masker().Mask(inner); again != masked || err != nil {
-			t.Fatalf("%d is masked as %v, %v, want %v", inner, again, err, masked)
-		}
+		require.Gives(t, masked, "%d is masked as", inner)(orders{}.Masker().Mask(inner))
 	})
 }
 
@@ -176,12 +174,9 @@ func TestNewMasker(t *testing.T) {
 
 	checked := NewMasker(secret, "order", checkSmall[sortable])
 	require.Refuses(t, errNotSmall, "what the check refuses")(checked.Unmask(cipher.Encrypt(1000)))
-	defer func() {
-		if err, _ := recover().(error); !errors.Is(err, randflake.ErrInvalidSecret) {
-			t.Errorf("the zero secret panics with %v", err)
-		}
-	}()
-	NewMasker[sortable](randflake.Secret{}, "order", nil)
+	idtest.Unmade(t, "randflake: invalid secret", map[string]func(){
+		"a masker of the zero secret": func() { NewMasker[sortable](randflake.Secret{}, "order", nil) },
+	})
 }
 
 // What package json hands over for a tag with ",string" is the bare text.
@@ -343,12 +338,12 @@ func TestFailures(t *testing.T) {
 		prints:  "randflake: invalid ID: inner value is negative]",
 	})
 
-	refused := failures{opening: []error{randflake.ErrInvalidID, errNotSmall}} // by Check
+	refused := failures{opening: []error{randflake.ErrInvalidID, errNotSmall}} // by the check
 	testFailures(t, Of[small[sortable]](999), orderCipher.Encrypt(1000), refused)
 	testFailures(t, Of[small[randflake.Raw]](999), orderCipher.Encrypt(1000), refused)
 }
 
-// An error of Check tells the inner value. What wraps it is found by errors.Is, shows the masked
+// An error of a check tells the inner value. What wraps it is found by errors.Is, shows the masked
 // form, and leads to no error that tells it.
 func TestImplausible(t *testing.T) {
 	const inner = 1234567890123456789
@@ -473,12 +468,12 @@ type (
 	rawID   = ID[rawOrders, randflake.Raw]
 )
 
-func (orders) Masker() *Masker[sortable]         { return &Masker[sortable]{Cipher: orderCipher} }
-func (rawOrders) Masker() *Masker[randflake.Raw] { return &Masker[randflake.Raw]{Cipher: orderCipher} }
-func (customers[T]) Masker() *Masker[T]          { return &Masker[T]{Cipher: customerCipher} }
+func (orders) Masker() *Masker[sortable]         { return MaskerOf[sortable](orderCipher, nil) }
+func (rawOrders) Masker() *Masker[randflake.Raw] { return MaskerOf[randflake.Raw](orderCipher, nil) }
+func (customers[T]) Masker() *Masker[T]          { return MaskerOf[T](customerCipher, nil) }
 func (keyless) Masker() *Masker[sortable]        { return nil }
 func (empty) Masker() *Masker[sortable]          { return new(Masker[sortable]) }
-func (small[T]) Masker() *Masker[T]              { return &Masker[T]{Cipher: orderCipher, Check: checkSmall[T]} }
+func (small[T]) Masker() *Masker[T]              { return MaskerOf(orderCipher, checkSmall[T]) }
 
 func (orders) IDPrefix() string  { return "ord" }
 func (unnamed) IDPrefix() string { return "" }

@@ -1,13 +1,9 @@
 package mask
 
 import (
-	"database/sql/driver"
 	"fmt"
-	"net/url"
-	"strings"
 
 	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/internal/idtext"
 	"github.com/randflake/randflake/ulid"
 )
 
@@ -41,23 +37,6 @@ func ParseUUID[K UUIDKind[T], T ~[16]byte](text string) (id UUID[K, T], err erro
 	return id, err
 }
 
-// String returns the masked form, or if there is none, the error's text in brackets.
-func (id UUID[K, T]) String() string { return shown(id.MarshalText()) }
-
-// Format prints what String returns, for every verb that package fmt leaves to it, in quotes for
-// %q.
-func (id UUID[K, T]) Format(f fmt.State, verb rune) { format(f, verb, id.String()) }
-
-// MarshalText returns the masked form, which is also what JSON and package slog have. The error is
-// one of UUIDMasker.Mask.
-func (id UUID[K, T]) MarshalText() ([]byte, error) {
-	masked, err := maskerOf[K]().Mask(id.Inner())
-	if err != nil {
-		return nil, err
-	}
-	return []byte(ulid.FormatUUID(ulid.ID(masked))), nil
-}
-
 // UnmarshalText is ParseUUID.
 func (id *UUID[K, T]) UnmarshalText(text []byte) error {
 	masked, err := ulid.ParseUUID(string(text))
@@ -71,92 +50,19 @@ func (id *UUID[K, T]) UnmarshalText(text []byte) error {
 	return err
 }
 
-// UnmarshalCBOR is that of ID.
-func (id *UUID[K, T]) UnmarshalCBOR(data []byte) error {
-	return unmarshalCBOR(data, id.UnmarshalBinary, id.UnmarshalText)
-}
-
-// UnmarshalYAML is UnmarshalText of a scalar, for libraries that would take a sequence of 16 numbers
-// for an inner UUID.
-func (id *UUID[K, T]) UnmarshalYAML(unmarshal func(any) error) error {
-	var text string
-	if err := unmarshal(&text); err != nil {
-		return fmt.Errorf("%w: YAML of another kind: want the 36 characters of a UUID", randflake.ErrInvalidID)
-	}
-	return id.UnmarshalText([]byte(text))
-}
-
-// EncodeValues adds the masked form to a query, for go-querystring, which would add 16 numbers. Of a
-// zero UUID, which is what it passes for a nil pointer, it adds "".
-func (id UUID[K, T]) EncodeValues(key string, query *url.Values) error {
-	if id.IsZero() {
-		query.Add(key, "")
-		return nil
-	}
-	text, err := id.MarshalText()
-	if err == nil {
-		query.Add(key, string(text))
-	}
-	return err
-}
-
-// MarshalBinary is MarshalText, for package gob, which does not call that.
-func (id UUID[K, T]) MarshalBinary() ([]byte, error) { return id.MarshalText() }
-
-// UnmarshalParam is UnmarshalText, for gin, which refuses arrays otherwise.
-func (id *UUID[K, T]) UnmarshalParam(text string) error { return id.UnmarshalText([]byte(text)) }
-
-// RedisScan is UnmarshalText, for redigo, which refuses arrays otherwise.
-func (id *UUID[K, T]) RedisScan(src any) error {
-	return idtext.FromRedis(src, id.UnmarshalText, randflake.ErrInvalidID)
-}
-
-// UnmarshalBinary is UnmarshalText.
-func (id *UUID[K, T]) UnmarshalBinary(data []byte) error { return id.UnmarshalText(data) }
-
-// Value returns the text of the inner UUID for the database. For a BINARY(16) pass the 16 bytes of
-// what Inner returns, as by inner[:], since most types of UUIDs are texts to a database. The error is
-// always nil, as GORM takes a value with an error for NULL.
-//
-// GORM and bun don't know the type of the column: say it in a tag, as `gorm:"type:uuid"` or
-// `bun:"type:uuid"`.
-func (id UUID[K, T]) Value() (driver.Value, error) { return id.inner(), nil }
-
-// inner returns the text of the inner UUID.
-func (id UUID[K, T]) inner() string { return ulid.FormatUUID(ulid.ID(id)) }
-
-// Scan reads the inner UUID, of any version, from its text or its 16 bytes. For anything else the
-// error wraps randflake.ErrInvalidID. For a column that may be NULL use a pointer.
-func (id *UUID[K, T]) Scan(src any) error {
-	if src == nil {
-		return fmt.Errorf("%w: can't scan NULL: scan into a pointer", randflake.ErrInvalidID)
-	}
-	inner, err := scanUUID(src)
+// MarshalText returns the masked form, which is also what JSON and package slog have. The error is
+// one of UUIDMasker.Mask.
+func (id UUID[K, T]) MarshalText() ([]byte, error) {
+	masked, err := maskerOf[K]().Mask(id.Inner())
 	if err != nil {
-		return fmt.Errorf("%w: can't scan a %T: want a UUID, as text or 16 bytes", randflake.ErrInvalidID, src)
+		return nil, err
 	}
-	*id = UUID[K, T](inner)
-	return nil
+	return []byte(ulid.FormatUUID(ulid.ID(masked))), nil
 }
 
-// ToDB returns the text that Value returns, for xorm, which would store the JSON form. It is a method
-// of pointers, so that arguments of xorm's raw SQL go by Value: pgx makes a UUID of the first 16
-// bytes of what ToDB returns.
-func (id *UUID[K, T]) ToDB() ([]byte, error) { return []byte(id.inner()), nil }
+// String returns the masked form, or if there is none, the error's text in brackets.
+func (id UUID[K, T]) String() string { return shown(id.MarshalText()) }
 
-// FromDB is Scan, for xorm.
-func (id *UUID[K, T]) FromDB(data []byte) error { return id.Scan(data) }
-
-// scanUUID is ulid.ID.Scan without the 26 characters of ULIDs.
-func scanUUID(src any) (id ulid.ID, err error) {
-	switch v := src.(type) {
-	case []byte:
-		if len(v) == len(id) {
-			return ulid.ID(v), nil
-		}
-		return ulid.ParseUUID(strings.TrimRight(string(v), " ")) // blanks of a CHAR
-	case string:
-		return ulid.ParseUUID(strings.TrimRight(v, " "))
-	}
-	return id, randflake.ErrInvalidID
-}
+// Format prints what String returns, for every verb that package fmt leaves to it, in quotes for
+// %q.
+func (id UUID[K, T]) Format(f fmt.State, verb rune) { format(f, verb, id.String()) }

@@ -17,7 +17,7 @@ type UUIDMasker[T ~[16]byte] struct {
 }
 
 // NewUUIDMasker returns the masker of a kind of thing, whose name must never change: its key is
-// derived from secret and the name. check, if not nil, is as Check of a [Masker]: one that allows
+// derived from secret and the name. check is as that of [NewMasker]: one that allows
 // for ten months of times lets one of 10,000 made-up UUIDs pass. It panics if secret is zero.
 //
 // What is encrypted is 122 bits, which are all but the version and the variant, by FF1-AES-128 of

@@ -14,7 +14,7 @@ import (
 	"github.com/randflake/randflake/internal/test/require"
 )
 
-var idsEach = flag.Int("ids", 100_000, "about how many IDs each goroutine of the concurrent tests makes")
+var idsEach = flag.Int("ids", 50_000, "about how many IDs each goroutine of the concurrent tests makes")
 
 // makeAtOnce has goroutines make IDs at the same time, in all ways, each greater than all before,
 // while they are to go on.
@@ -54,21 +54,27 @@ func TestConcurrent(t *testing.T) {
 // While many goroutines make IDs one lease follows the other; no call fails for that, and the IDs
 // increase all the same.
 func TestConcurrentAcrossLeases(t *testing.T) {
-	l := mustLayout(t, "time 41, worker 10, sequence 12")
+	l := mustLayout(t, "time 41, worker 10, sequence 8")
 	begin := time.Now()
 	clock := WithClock(func() time.Time { return begin.Add(10 * time.Since(begin)) }) // a lease takes 100 ms
-	for name, option := range map[string]Option{"system's clock": RunAhead(0), "fast clock": clock} {
+	for name, run := range map[string]struct {
+		option Option
+		length time.Duration
+	}{
+		"system's clock": {RunAhead(0), 1200 * time.Millisecond},
+		"fast clock":     {clock, 400 * time.Millisecond},
+	} {
 		begin = time.Now()
 		lease := randflake.Lease{FirstNode: 1000, LastNode: 1000, Start: begin.Truncate(time.Second)}
 		lease.End = lease.Start.Add(time.Second)
-		g, err := New(l, lease, option)
+		g, err := New(l, lease, run.option)
 		require.NoError(t, err)
 		for worker := uint32(999); worker > 0; worker-- {
 			following := randflake.Lease{FirstNode: worker, LastNode: worker, Start: lease.End.Add(time.Duration(999-worker) * time.Second)}
 			following.End = following.Start.Add(time.Second)
 			require.NoError(t, g.Handover(handover.Key{}).Add(following))
 		}
-		makeAtOnce(t, g, math.MaxInt, func() bool { return time.Since(begin) < 1200*time.Millisecond })
+		makeAtOnce(t, g, math.MaxInt, func() bool { return time.Since(begin) < run.length })
 		require.That(t, g.Lease() != lease, "%s: no lease followed", name)
 	}
 }

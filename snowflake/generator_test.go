@@ -20,142 +20,13 @@ import (
 	"github.com/randflake/randflake/lease"
 )
 
-// A fakeClock is a clock that tests set, in Unix milliseconds.
-type fakeClock struct{ ms atomic.Int64 }
-
-func (c *fakeClock) now() time.Time { return time.UnixMilli(c.ms.Load()) }
-
-// testStart is when the leases of the tests start, in Unix seconds.
-var testStart = epoch2025.Unix() + 1_000_000
-
-func testLease(worker uint32, start, seconds int64) randflake.Lease {
-	return randflake.Lease{
-		FirstNode: worker,
-		LastNode:  worker,
-		Start:     time.Unix(testStart+start, 0),
-		End:       time.Unix(testStart+start+seconds, 0),
-	}
-}
-
-// smallLayout has 8 IDs a millisecond.
-func smallLayout(t testing.TB) *Layout {
-	return mustLayout(t, "time 41, datacenter 2, rollback 2, sequence 3, worker 5")
-}
-
-// A bench is what the tests with a clock of their own play on: a generator of small units.
-type bench struct {
-	testing.TB
-	*Generator
-	clock fakeClock
-	waits bool // want goes by Wait, not Generate
-	made  map[ID]bool
-	last  ID
-}
-
-// newBench makes a generator whose clock says testStart + 1 s, under a lease of a minute.
-func newBench(t testing.TB, options ...Option) *bench {
-	t.Helper()
-	return newBenchFor(t, smallLayout(t), testLease(1, 0, 60), options...)
-}
-
-func newBenchFor(t testing.TB, l *Layout, lease randflake.Lease, options ...Option) *bench {
-	t.Helper()
-	b := &bench{TB: t, made: map[ID]bool{}}
-	b.clock.ms.Store(lease.Start.UnixMilli() + 1000)
-	g, err := New(l, lease, append([]Option{WithClock(b.clock.now)}, options...)...)
-	require.NoError(t, err)
-	b.Generator = g
-	return b
-}
-
-func (b *bench) step(ms int64) { b.clock.ms.Add(ms) }
-
-// add hands over leases; the zero one drops all.
-func (b *bench) add(leases ...randflake.Lease) {
-	b.Helper()
-	queue := b.Handover(handover.Key{})
-	for _, lease := range leases {
-		if lease == (randflake.Lease{}) {
-			queue.Drop()
-		} else if err := queue.Add(lease); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-// count returns how many IDs were made, those of the newest unit included.
-func (b *bench) count() uint64 {
-	st := b.load()
-	next := st.Work.next.Load()
-	if next == frozen {
-		return b.leases.Made.Load()
-	}
-	return b.leases.Made.Load() + st.Work.bounds.uncounted(next)
-}
-
-func (b *bench) ready() error { return b.Handover(handover.Key{}).Ready() }
-
-// want makes n IDs and checks that they are new and carry a time ms after the start of the clock, a
-// second after testStart. Ready foretells each, and makes none. It returns the fields of the last.
-func (b *bench) want(n int, ms int64) Fields {
-	b.Helper()
-	var p Fields
-	for range n {
-		before := b.count()
-		if err := b.ready(); err != nil && !b.waits {
-			b.Errorf("Ready: %v", err)
-		}
-		require.Equal(b, b.count(), before, "IDs made by Ready")
-		var id ID
-		var err error
-		if b.waits {
-			id, err = b.Wait(b.Context())
-		} else {
-			id, err = b.Generate()
-		}
-		require.NoError(b, err)
-		require.That(b, !b.made[id], "ID %d was made twice", id)
-		b.made[id] = true
-		b.last = id
-		p, err = b.layout.Inspect(id)
-		require.NoError(b, err)
-		require.Equal(b, p.Time.UnixMilli()-testStart*1000-1000, ms, "milliseconds of the ID")
-	}
-	return p
-}
-
-// refuses checks that Ready and Generate return an error.
-func (b *bench) refuses(want error) {
-	b.Helper()
-	require.ErrorIs(b, b.ready(), want, "Ready")
-	require.Refuses(b, want, "Generate")(b.Generate())
-}
-
-// closes checks what Close returns.
-func (b *bench) closes(lastUsed int64, want error) {
-	b.Helper()
-	last, err := b.Close()
-	require.That(b, last.Unix() == lastUsed && last.Nanosecond() == 0 && err == want,
-		"Close = %s, %v, want second %d, error %v", last, err, lastUsed, want)
-}
-
-// isSpread checks that 4,000 IDs are spread over 16 shards, whose IDs are counted.
-func isSpread(t *testing.T, l *Layout, shards map[ID]int) {
-	t.Helper()
-	for shard := range ID(16) {
-		n := shards[shard]
-		require.That(t, 150 <= n && n <= 350, "%s: %d of 4,000 IDs are in shard %d", l, n, shard)
-	}
-}
-
 // Fill makes as many IDs as are left in the unit, in the order of their sequence.
 func TestFill(t *testing.T) {
 	b := newBench(t)
 	ids := make([]ID, 20)
 	require.Gives(t, 3, "Fill")(b.Fill(ids[:3]))
-	if n, err := b.Fill(ids[3:]); n != 5 || err != errExhausted {
-		t.Fatalf("Fill = %d, %v, want the 5 that are left", n, err)
-	}
+	n, err := b.Fill(ids[3:])
+	require.Must(t, n == 5 && err == errExhausted, "Fill = %d, %v, want the 5 that are left", n, err)
 	for i, id := range ids[:8] {
 		p, err := b.layout.Inspect(id)
 		require.That(t, p.Sequence == uint64(i) && err == nil, "ID %d: %+v, %v", i, p, err)
@@ -207,9 +78,8 @@ func TestEndOfLife(t *testing.T) {
 	b.clock.ms.Store(end.UnixMilli() - 1)
 	for i := range 4 {
 		id, err := b.Generate()
-		if p, _ := l.Inspect(id); err != nil || !p.Time.Equal(end.Add(-time.Millisecond)) {
-			t.Errorf("ID %d of the last unit: %+v, %v", i, p, err)
-		}
+		p, _ := l.Inspect(id)
+		require.That(t, err == nil && p.Time.Equal(end.Add(-time.Millisecond)), "ID %d of the last unit: %+v, %v", i, p, err)
 	}
 	b.refuses(errExhausted)
 	b.step(1)
@@ -331,12 +201,6 @@ func TestOrderAcrossLeases(t *testing.T) {
 	}
 }
 
-// above checks that the last ID is above an earlier one.
-func (b *bench) above(earlier ID) {
-	b.Helper()
-	require.That(b, b.last > earlier, "%d after %d", b.last, earlier)
-}
-
 // A lease that was not used leaves the first unit to the next one.
 func TestUnusedLeaseLeavesItsUnit(t *testing.T) {
 	b := newBench(t)
@@ -412,33 +276,6 @@ func TestShards(t *testing.T) {
 			shards[id>>below%16]++
 		}
 		isSpread(t, l, shards)
-	}
-}
-
-// With RandomStart, IDs of the first place in their units are spread over all shards of id % 16,
-// where they would be in one. A unit keeps three quarters of its IDs, and they grow.
-func TestRandomStart(t *testing.T) {
-	l := mustLayout(t, "time 41, worker 10, sequence 12")
-	b := newBenchFor(t, l, testLease(1, 0, 60), RandomStart())
-	shards := map[ID]int{}
-	for range 4000 {
-		b.step(1)
-		id, err := b.Generate()
-		require.Must(t, err == nil && id > b.last, "%d after %d, %v", id, b.last, err)
-		shards[id%16]++
-		b.last = id
-	}
-	isSpread(t, l, shards)
-	ids := make([]ID, 4097)
-	for range 100 {
-		b.step(1)
-		n, err := b.Fill(ids)
-		first, _ := l.Inspect(ids[0])
-		require.That(t, first.Sequence < 1024 && ids[0] > b.last,
-			"the first ID has sequence %d, and is %d after %d", first.Sequence, ids[0], b.last)
-		require.That(t, uint64(n) == 4096-first.Sequence && err == errExhausted,
-			"%d IDs from sequence %d, %v", n, first.Sequence, err)
-		b.last = ids[n-1]
 	}
 }
 
@@ -530,9 +367,8 @@ func TestEpoch(t *testing.T) {
 		b.refuses(errLeaseNotStarted)
 		b.step(1)
 		id, err := b.Generate()
-		if p, _ := l.Inspect(id); err != nil || !p.Time.Equal(epoch2025) {
-			t.Errorf("unit %v: an ID of %v, %v, want one of the epoch", unit, p.Time, err)
-		}
+		p, _ := l.Inspect(id)
+		require.That(t, err == nil && p.Time.Equal(epoch2025), "unit %v: an ID of %v, %v, want one of the epoch", unit, p.Time, err)
 		for _, ms := range []int64{-1, 0, 1, unit.Milliseconds() - 1, unit.Milliseconds()} {
 			want := int64(math.Floor(float64(ms) / float64(unit.Milliseconds())))
 			require.Equal(t, l.unitAt(epoch2025.UnixMilli()+ms), want, "unit %v: %d ms after the epoch is unit", unit, ms)
@@ -671,71 +507,6 @@ func TestOnRefusal(t *testing.T) {
 	b.refuses(errClosed)
 	want := []error{errExhausted, errExhausted, errClockBackward, errLeaseEnded, errClosed}
 	require.That(t, slices.Equal(told, want), "told of %q, want %q", told, want)
-}
-
-// The policies, with a clock that stands still unless it is told to go on.
-
-func TestRunAhead(t *testing.T) {
-	b := newBench(t, RunAhead(time.Millisecond)) // one unit, the least
-	b.want(8, 0)
-	b.want(8, 1)
-	b.refuses(errExhausted)
-
-	b = newBench(t, RunAhead(3*time.Millisecond))
-	for ms := range int64(4) {
-		b.want(8, ms)
-	}
-	b.refuses(errExhausted)
-	b.step(1)
-	b.want(5, 4)
-	b.step(1)
-	b.want(3, 4)
-	b.step(-2) // not to be told from running ahead by 4 ms less 1, but for the 1
-	b.refuses(errClockBackward)
-	b.step(3)
-	b.want(1, 5)
-	b.step(7)
-	b.want(1, 10)
-}
-
-func TestHoldUnit(t *testing.T) {
-	b := newBench(t)
-	b.step(20_000)
-	b.want(2, 20_000)
-	b.step(-1)
-	b.want(2, 20_000)
-	b.step(-9_999)
-	b.want(1, 20_000)
-	b.step(-1)
-	b.refuses(errClockBackward)
-	b.step(1)
-	b.want(3, 20_000)
-	b.refuses(errClockBackward) // used up
-	b.step(10_000)
-	b.refuses(errExhausted)
-	b.step(1)
-	b.want(1, 20_001)
-}
-
-// Two bits of rollback are three steps; the fourth is refused. Another lease brings new ones.
-func TestStepBack(t *testing.T) {
-	b := newBench(t, StepBack())
-	require.Equal(t, b.want(3, 0).Rollback, 0, "rollback")
-	for step := int64(1); step <= 3; step++ {
-		b.step(-100)
-		require.Equal(t, b.want(8, -100*step).Rollback, uint64(step), "rollback")
-		b.refuses(errExhausted)
-	}
-	b.step(-1)
-	b.refuses(errClockBackward)
-	b.step(2)
-	require.Equal(t, b.want(1, -299).Rollback, 3, "rollback")
-	// Over the times that were used before: other IDs, because of the rollback.
-	b.step(299)
-	b.want(8, 0)
-	b.add(testLease(2, 0, 60))
-	b.step(-1)
-	require.That(t, b.want(1, -1).Rollback <= 1, "want rollbacks from the beginning")
 }
 
 func TestGenerateDoesNotAllocate(t *testing.T) {

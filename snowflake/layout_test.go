@@ -159,9 +159,7 @@ func TestFieldsRefused(t *testing.T) {
 	require.Gives(t, ID(1<<41-1)<<22, "the last moment, rounded down")(l.Compose(Fields{Time: l.Expires().Add(-1)}))
 	for _, l := range []*Layout{Twitter(), javaScript53} {
 		highest := ID(1)<<l.bits() - 1
-		if _, err := l.Inspect(highest); err != nil {
-			t.Errorf("%v: %v", l, err)
-		}
+		require.Done(t)(l.Inspect(highest))
 		require.Refuses(t, errInvalidID, "%v: one bit too many", l)(l.Inspect(highest + 1))
 	}
 }
@@ -262,9 +260,8 @@ func TestFieldsRoundTrip(t *testing.T) {
 	for _, l := range layouts {
 		for range 2000 {
 			p, id := randomFields(l)
-			if got, err := l.Compose(p); got != id || err != nil {
-				t.Fatalf("%v: Compose(%v) = %d, %v, want %d", l, p, got, err, id)
-			}
+			got, err := l.Compose(p)
+			require.Must(t, got == id && err == nil, "%v: Compose(%v) = %d, %v, want %d", l, p, got, err, id)
 			if got, err := l.Inspect(id); !reflect.DeepEqual(got, p) || err != nil {
 				t.Fatalf("%v: Inspect(%d) = %v, %v, want %v", l, id, got, err, p)
 			}

@@ -39,7 +39,7 @@ func (g *Generator) Wait(ctx context.Context) (ID, error) {
 	switch {
 	case waitingHelps(err):
 		var ids [1]ID
-		_, err = g.fillInTurn(ctx, machine, ids[:])
+		_, err = g.fillInLine(ctx, machine, ids[:])
 		if err != nil {
 			return 0, err
 		}
@@ -58,16 +58,16 @@ func (g *Generator) FillWait(ctx context.Context, dst []ID) (n int, err error) {
 	if !waitingHelps(err) {
 		return n, g.leases.Tell(err)
 	}
-	m, err := g.fillInTurn(ctx, machine, dst[n:])
+	m, err := g.fillInLine(ctx, machine, dst[n:])
 	if err == errCopied {
 		return 0, err
 	}
 	return n + m, err
 }
 
-// fillInTurn is FillWait if there is no ID at present, and reports its refusal. machine is as it was
+// fillInLine is FillWait if there is no ID at present, and reports its refusal. machine is as it was
 // when the call began: if that was copied meanwhile, the error is errCopied, and no ID is good.
-func (g *Generator) fillInTurn(ctx context.Context, machine vmgen.Generation, dst []ID) (n int, err error) {
+func (g *Generator) fillInLine(ctx context.Context, machine vmgen.Generation, dst []ID) (n int, err error) {
 	g.leases.Waited.Add(1)
 	err = g.leases.Line.Wait(ctx, func() (pause time.Duration, err error) {
 		m, err := g.fill(dst[n:], firstInLine)
@@ -75,7 +75,7 @@ func (g *Generator) fillInTurn(ctx context.Context, machine vmgen.Generation, ds
 		if !waitingHelps(err) {
 			return 0, err
 		}
-		pause = g.beginWait(err)
+		pause = g.pauseAfter(err)
 		if pause > shortWait {
 			g.leases.TellWaiting(err)
 		}
@@ -97,15 +97,15 @@ func waitingHelps(err error) bool {
 	return err == errExhausted || err == errClockBackward || err == errLeaseNotStarted
 }
 
-// beginWait returns how long to wait before claiming again, after a claim failed with cause. After
+// pauseAfter returns how long to wait before claiming again, after a claim was refused. After
 // errExhausted it makes the next unit awaited, so that late timers cost no ID.
-func (g *Generator) beginWait(cause error) time.Duration {
+func (g *Generator) pauseAfter(refusal error) time.Duration {
 	st := g.load()
 	now := g.layout.unitAt(g.settings.clock.Read())
 	next := st.Work.next.Load()
 	var due int64
 	switch {
-	case cause == errLeaseNotStarted:
+	case refusal == errLeaseNotStarted:
 		due = g.begins(now)
 	case next == frozen: // by Close, Drop, or another lease
 		return 0
@@ -113,7 +113,7 @@ func (g *Generator) beginWait(cause error) time.Duration {
 		due = st.Work.bounds.due(next, now)
 	}
 	pause := g.layout.start(due).Sub(g.settings.clock.Time())
-	if cause == errExhausted {
+	if refusal == errExhausted {
 		lastWasAwaited := st.Work.awaitUnit(next)
 		if lastWasAwaited {
 			pause = max(pause, minPause)

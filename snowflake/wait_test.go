@@ -98,9 +98,8 @@ func TestUnitBeginsMeanwhile(t *testing.T) {
 			w = made
 			w.want(8, 0)
 			looks = 0
-			if _, err := w.Wait(t.Context()); err != nil || looks < at {
-				t.Errorf("look %d of %d: %v", at, looks, err)
-			}
+			_, err := w.Wait(t.Context())
+			require.That(t, err == nil && looks >= at, "look %d of %d: %v", at, looks, err)
 			took := time.Since(w.begin)
 			require.That(t, took < time.Millisecond, "look %d: waited for %v, want less than a unit", at, took)
 		}, WithClock(func() time.Time {
@@ -256,9 +255,7 @@ func TestWaitHeedsItsContext(t *testing.T) {
 		require.That(t, told == 0, "told of a refusal that was none")
 		// With an ID at hand the context does not matter.
 		time.Sleep(10 * time.Millisecond)
-		if _, err := w.Wait(ctx); err != nil {
-			t.Errorf("Wait: %v", err)
-		}
+		require.Done(t)(w.Wait(ctx))
 	})
 }
 

@@ -60,7 +60,10 @@ func WithClock(now func() time.Time) Option {
 // The order holds only within one generator. A generator that is made later, for instance after a
 // restart, doesn't know the IDs of this one.
 func Strict() Option {
-	return Option{func(g *Generator) error { g.strict = true; return nil }}
+	return Option{func(g *Generator) error {
+		g.strict = true
+		return nil
+	}}
 }
 
 // Version7 makes every ID a UUID of version 7 (RFC 9562, section 5.7), for columns, validators and types such as
@@ -69,16 +72,15 @@ func Strict() Option {
 // Version and variant take 6 bits, so an ID has 74 random bits in place of 80. A probability of a repeat or of
 // a state without room is 64 times the one of other IDs: one repeat in 12,000 such years.
 func Version7() Option {
-	return Option{func(g *Generator) error { g.version7 = true; return nil }}
+	return Option{func(g *Generator) error {
+		g.version7 = true
+		return nil
+	}}
 }
 
 // New returns a generator. It takes about 600 bytes for each call at a time. If an option can't be used, the
 // error wraps randflake.ErrInvalidOption; without options there is no error.
 func New(options ...Option) (*Generator, error) {
-	return newGenerator(func(p []byte) { rand.Read(p) }, options...)
-}
-
-func newGenerator(random func([]byte), options ...Option) (*Generator, error) {
 	g := &Generator{now: coarse.OfBubble()} // nil, but in a bubble of testing/synctest
 	for i, option := range options {
 		if option.set == nil {
@@ -88,6 +90,7 @@ func newGenerator(random func([]byte), options ...Option) (*Generator, error) {
 			return nil, err
 		}
 	}
+	random := func(p []byte) { rand.Read(p) } // never fails, by its contract
 	if g.strict {
 		g.shared = newState(random, true, g.version7)
 	}

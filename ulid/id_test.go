@@ -86,9 +86,7 @@ func TestInspect(t *testing.T) {
 	got := Inspect(id)
 	require.That(t, err == nil && got == want, "Inspect(%v) = %v, %v, want %v", id, got, err, want)
 	for _, at := range []time.Time{time.UnixMilli(-1), time.UnixMilli(1 << 48), {}} {
-		if id, err := Compose(Fields{Time: at}); !errors.Is(err, ErrTime) || id != (ID{}) {
-			t.Errorf("Compose at %v: %v, %v, want ErrTime", at, id, err)
-		}
+		require.Refuses(t, ErrTime, "Compose at %v", at)(Compose(Fields{Time: at}))
 	}
 }
 
@@ -165,9 +163,7 @@ func TestUUIDText(t *testing.T) {
 	for i := range goodUUID { // any other character, at each place
 		text := []byte(goodUUID)
 		for _, text[i] = range []byte{'g', 'G', '_', ' ', 0, '/', ':', '@', 0x80} {
-			if id, err := ParseUUID(string(text)); !errors.Is(err, errInvalidID) || id != (ID{}) {
-				t.Errorf("%q is %v, %v, want errInvalidID", text, id, err)
-			}
+			require.Refuses(t, errInvalidID, "%q", text)(ParseUUID(string(text)))
 		}
 	}
 }

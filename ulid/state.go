@@ -7,9 +7,6 @@ import (
 	"github.com/randflake/randflake/internal/vmgen"
 )
 
-// noTime is the time of a state that has made no ID yet.
-const noTime = -1
-
 // A state makes IDs for one goroutine at a time. Each new millisecond starts at random bits, 80 or 74, and
 // continues in random steps of 1 to 2^32.
 type state struct {
@@ -24,7 +21,13 @@ type state struct {
 	buffer  [bufferSize]byte
 }
 
-// Where a UUID has its version, in the first half, and its variant, in the second one: RFC 9562, sections 4.1 and 5.7.
+// noTime is the time of a state that has made no ID yet.
+const noTime = -1
+
+// The halves of an ID. Without version7 the bits of version and variant are random, too. (RFC 9562, sections 4.1 and 5.7)
+//
+//	hi    milliseconds (48) | version (4) | random (12)
+//	lo    variant (2) | random (62)
 const (
 	versionBits uint64 = 0xf << 12
 	version     uint64 = 7 << 12
@@ -37,19 +40,6 @@ const bufferSize = 512
 
 func newState(random func([]byte), hold, version7 bool) *state {
 	return &state{ms: noTime, random: random, hold: hold, version7: version7, machine: vmgen.Now()}
-}
-
-// renewIfCopied reports whether the machine was copied since the random bytes were read. Then the
-// original may make the same IDs as this machine, so the state starts again with other bytes: make
-// the IDs anew.
-func (s *state) renewIfCopied() bool {
-	if !s.machine.Stale() {
-		return false
-	}
-	s.machine = vmgen.Now()
-	s.left = 0
-	s.restart()
-	return true
 }
 
 // next sets id to a new ID for the millisecond ms, which must be in range. If the last ID has the
@@ -119,4 +109,17 @@ func (s *state) word() uint64 {
 	bits := binary.LittleEndian.Uint32(word)
 	binary.LittleEndian.PutUint32(word, 0)
 	return uint64(bits)
+}
+
+// renewIfCopied reports whether the machine was copied since the random bytes were read. Then the
+// original may make the same IDs as this machine, so the state starts again with other bytes: make
+// the IDs anew.
+func (s *state) renewIfCopied() bool {
+	if !s.machine.Stale() {
+		return false
+	}
+	s.machine = vmgen.Now()
+	s.left = 0
+	s.restart()
+	return true
 }

@@ -132,9 +132,8 @@ func TestGenerateWaits(t *testing.T) {
 			require.Must(t, id > before, "%d after %d", id, before)
 			before = id
 		}
-		if took := time.Since(begin); took < 99*time.Millisecond || took > 110*time.Millisecond {
-			t.Errorf("200 IDs took %s, want 100 ms", took)
-		}
+		took := time.Since(begin)
+		require.That(t, took >= 99*time.Millisecond && took <= 110*time.Millisecond, "200 IDs took %s, want 100 ms", took)
 	})
 }
 
@@ -161,9 +160,7 @@ func TestGenerateAtTheEnd(t *testing.T) {
 		time.Sleep(1<<16*time.Millisecond - 1)
 		id := node.Generate()
 		require.That(t, id.Time() == begin.UnixMilli()+1<<16-1, "made at %d", id.Time())
-		if _, err := snowflake.NewNode(2); err != nil {
-			t.Error(err)
-		}
+		require.Done(t)(snowflake.NewNode(2))
 		time.Sleep(time.Nanosecond)
 		const end = "2000-01-01T00:01:05.536Z"
 		wantPanic(t, "ends at "+end, node.Generate)
@@ -363,9 +360,7 @@ func TestKeepRefuses(t *testing.T) {
 		_, err := snowflake.Keep(t.Context(), space)
 		require.That(t, errors.Is(err, origin.ErrInvalidLayout) && strings.Contains(err.Error(), "make a space with 1024 nodes"),
 			"1025 nodes for 10 bits: %v", err)
-		if _, err := snowflake.NewNode(900); err != nil {
-			t.Errorf("a number that no Keep leases: %v", err)
-		}
+		require.Done(t)(snowflake.NewNode(900)) // which no Keep leases
 		setFormat(m.T, time.UnixMilli(0), 11, 0)
 		require.Refuses(t, origin.ErrInvalidLayout, "no bits of steps")(snowflake.Keep(t.Context(), space))
 	})
@@ -425,9 +420,8 @@ func TestTexts(t *testing.T) {
 
 func TestTextsOfNoID(t *testing.T) {
 	for _, text := range []string{"l", "v", "0", "ybndv", strings.Repeat("9", 14), "b" + strings.Repeat("y", 13)} {
-		if id, err := snowflake.ParseBase32([]byte(text)); id != -1 || err != snowflake.ErrInvalidBase32 {
-			t.Errorf("base 32 %q: %d, %v", text, id, err)
-		}
+		id, err := snowflake.ParseBase32([]byte(text))
+		require.That(t, id == -1 && err == snowflake.ErrInvalidBase32, "base 32 %q: %d, %v", text, id, err)
 	}
 	for _, text := range []string{"l", "0", "12O", strings.Repeat("Z", 11), strings.Repeat("2", 12)} {
 		if id, err := snowflake.ParseBase58([]byte(text)); id != -1 || err != snowflake.ErrInvalidBase58 {

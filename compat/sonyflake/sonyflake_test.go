@@ -133,9 +133,8 @@ func TestNextID(t *testing.T) {
 			}
 			return err == nil
 		}, idtest.One(next))
-		if took := time.Since(start); l.Count() < 4000 || took < time.Hour+150*time.Millisecond {
-			t.Errorf("%d IDs after %v", l.Count(), took)
-		}
+		took := time.Since(start)
+		require.That(t, l.Count() >= 4000 && took >= time.Hour+150*time.Millisecond, "%d IDs after %v", l.Count(), took)
 	})
 }
 

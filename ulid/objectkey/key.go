@@ -55,8 +55,7 @@ func New(format Format) (*Keys, error) {
 	last := 0
 	for _, split := range format.Splits {
 		if split <= last || split >= textSize {
-			return nil, fmt.Errorf("%w: splits %d: want 1 to %d, ascending",
-				ErrInvalidFormat, format.Splits, textSize-1)
+			return nil, fmt.Errorf("%w: splits %d: want 1 to %d, ascending", ErrInvalidFormat, format.Splits, textSize-1)
 		}
 		last = split
 	}

@@ -52,9 +52,7 @@ func TestNewRefuses(t *testing.T) {
 		{Splits: []int{6}, Delimiter: "0"},
 		{Splits: []int{6}, Delimiter: "/Z"},
 	} {
-		if keys, err := New(format); !errors.Is(err, ErrInvalidFormat) || keys != nil {
-			t.Errorf("%+v: %v, %v, want ErrInvalidFormat", format, keys, err)
-		}
+		require.Refuses(t, ErrInvalidFormat, "%+v", format)(New(format))
 	}
 }
 
@@ -75,9 +73,7 @@ func TestParseRefusesOtherKeys(t *testing.T) {
 		"a/01JDA7/K3/N0Q8ZJ5V3D1W9K2M4U.json", // no digit of ULIDs
 		"a/81JDA7/K3/N0Q8ZJ5V3D1W9K2M4P.json", // more than 128 bits
 	} {
-		if id, err := keys.Parse(key); !errors.Is(err, ErrInvalidKey) || id != (ulid.ID{}) {
-			t.Errorf("%q is of %v, %v, want ErrInvalidKey", key, id, err)
-		}
+		require.Refuses(t, ErrInvalidKey, "%q", key)(keys.Parse(key))
 	}
 }
 
@@ -120,9 +116,8 @@ func TestKeysSortAsIDs(t *testing.T) {
 		var last string
 		for i, id := range ids {
 			key := keys.Key(id)
-			if back, err := keys.Parse(key); err != nil || back != id {
-				t.Fatalf("%+v: %q is of %v, %v, want %v", format, key, back, err, id)
-			}
+			back, err := keys.Parse(key)
+			require.Must(t, err == nil && back == id, "%+v: %q is of %v, %v, want %v", format, key, back, err, id)
 			if i > 0 && strings.Compare(last, key) != ids[i-1].Compare(id) {
 				t.Fatalf("%+v: %q and %q sort otherwise than %v and %v", format, last, key, ids[i-1], id)
 			}
@@ -196,9 +191,8 @@ func TestPrefixesAreFewest(t *testing.T) {
 		if first < end {
 			want = cover(0, 0, first, end)
 		}
-		if n := len(keys.Prefixes(from, to)); n != want || n > 564 {
-			t.Fatalf("[%d, %d): %d prefixes, want %d", first, end, n, want)
-		}
+		n := len(keys.Prefixes(from, to))
+		require.Must(t, n == want && n <= 564, "[%d, %d): %d prefixes, want %d", first, end, n, want)
 	}
 }
 
@@ -294,7 +288,7 @@ func wantOneForEachPrefix(t *testing.T, keys *Keys, listings []Listing, from, to
 func TestListingsAreExact(t *testing.T) {
 	for chars := -1; chars <= timeChars; chars++ {
 		random := rand.New(rand.NewPCG(8, uint64(chars+1)))
-		for range 300 {
+		for range 150 {
 			ms := random.Int64N(endTime)
 			keys := mustKeys(t, randomFormat(random))
 			from, to := randomTime(random, ms), randomTime(random, ms)
@@ -345,9 +339,8 @@ func TestNoListing(t *testing.T) {
 		{time.UnixMilli(endTime - 1).Add(1), time.Unix(1<<60, 0)},
 	} {
 		for chars := -1; chars <= timeChars; chars++ {
-			if listings, err := ways(keys, c[0], c[1], chars); len(listings) > 0 || err != nil {
-				t.Errorf("%d characters, [%v, %v): %+v, %v", chars, c[0], c[1], listings, err)
-			}
+			listings, err := ways(keys, c[0], c[1], chars)
+			require.That(t, len(listings) == 0 && err == nil, "%d characters, %v: %+v, %v", chars, c, listings, err)
 		}
 	}
 	for _, chars := range []int{-1, 0, 11, 26} {

@@ -2,10 +2,12 @@ package idtest
 
 import (
 	"context"
-	"strings"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/randflake/randflake/internal/test/require"
 )
 
 // A Ledger records what generators make, and fails the test if an ID comes twice or breaks a rule.
@@ -40,7 +42,6 @@ func (l *Ledger[T]) report(format string, args ...any) {
 
 // Add records IDs.
 func (l *Ledger[T]) Add(ids ...T) {
-	l.Helper()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.seen == nil {
@@ -68,7 +69,6 @@ func (l *Ledger[T]) Count() int {
 
 // Take records what fill makes.
 func (l *Ledger[T]) Take(dst []T, fill func([]T) (int, error)) (n int, err error) {
-	l.Helper()
 	before := l.newest.Load()
 	n, err = fill(dst)
 	l.Add(dst[:n]...)
@@ -155,9 +155,7 @@ func Unmade(t *testing.T, says string, calls map[string]func()) {
 	for name, call := range calls {
 		func() {
 			defer func() {
-				if text, _ := recover().(string); !strings.Contains(text, says) {
-					t.Errorf("%s: panics with %q, want a text that says %q", name, text, says)
-				}
+				require.Contains(t, fmt.Sprint(recover()), says, "%s: panics with", name)
 			}()
 			call()
 		}()

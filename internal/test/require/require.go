@@ -1,4 +1,6 @@
 // Package require has what tests say most often: NoError, Done and Must end a test, and the others let it go on.
+//
+// Helper is called after a check has failed, as it takes much longer than most checks.
 package require
 
 import (
@@ -11,24 +13,24 @@ import (
 
 // That checks what must be so. A format says what is so instead.
 func That(t testing.TB, so bool, format string, args ...any) {
-	t.Helper()
 	if !so {
+		t.Helper()
 		t.Errorf(format, args...)
 	}
 }
 
 // Must ends the test unless it is so. A format says what is so instead.
 func Must(t testing.TB, so bool, format string, args ...any) {
-	t.Helper()
 	if !so {
+		t.Helper()
 		t.Fatalf(format, args...)
 	}
 }
 
 // NoError ends the test on an error.
 func NoError(t testing.TB, err error) {
-	t.Helper()
 	if err != nil {
+		t.Helper()
 		t.Fatal(err)
 	}
 }
@@ -39,8 +41,10 @@ func Err(_ any, err error) error { return err }
 // Done ends the test unless a call succeeds, whatever it returns: require.Done(t)(counter.Next()).
 func Done(t testing.TB) func(any, error) {
 	return func(_ any, err error) {
-		t.Helper()
-		NoError(t, err)
+		if err != nil {
+			t.Helper()
+			t.Fatal(err)
+		}
 	}
 }
 
@@ -58,8 +62,8 @@ func Omits(t testing.TB, text, part, format string, args ...any) {
 
 // Equal checks a value. A format says whose it is.
 func Equal[T comparable](t testing.TB, got, want T, format string, args ...any) {
-	t.Helper()
 	if got != want {
+		t.Helper()
 		t.Errorf("%s: %v, want %v", fmt.Sprintf(format, args...), got, want)
 	}
 }
@@ -69,8 +73,8 @@ func Equal[T comparable](t testing.TB, got, want T, format string, args ...any) 
 //	require.Gives(t, int64(7), "after a pause of %v", pause)(counter.Next())
 func Gives[T comparable](t testing.TB, want T, format string, args ...any) func(T, error) {
 	return func(got T, err error) {
-		t.Helper()
 		if got != want || err != nil {
+			t.Helper()
 			t.Errorf("%s: %v, error %v, want %v", fmt.Sprintf(format, args...), got, err, want)
 		}
 	}
@@ -81,10 +85,10 @@ func Gives[T comparable](t testing.TB, want T, format string, args ...any) func(
 //	require.Refuses(t, counter.ErrClosed, "once it is closed")(counter.Next())
 func Refuses(t testing.TB, want error, format string, args ...any) func(any, error) {
 	return func(got any, err error) {
-		t.Helper()
 		value := reflect.ValueOf(got)
 		isZero := !value.IsValid() || value.IsZero()
 		if !isZero || !errors.Is(err, want) {
+			t.Helper()
 			t.Errorf("%s: %v, error %v, want %v", fmt.Sprintf(format, args...), got, err, want)
 		}
 	}
@@ -92,8 +96,10 @@ func Refuses(t testing.TB, want error, format string, args ...any) func(any, err
 
 // ErrorIs checks the error of a call that returns nothing else. A format says which call it is.
 func ErrorIs(t testing.TB, err, want error, format string, args ...any) {
-	t.Helper()
-	That(t, errors.Is(err, want), "%s: error %v, want %v", fmt.Sprintf(format, args...), err, want)
+	if !errors.Is(err, want) {
+		t.Helper()
+		t.Errorf("%s: error %v, want %v", fmt.Sprintf(format, args...), err, want)
+	}
 }
 
 // Says checks what a call returns: an error with this text. A format says which call it is:

@@ -47,7 +47,7 @@ func (t *tool) masking(
 		if err != nil {
 			return err
 		}
-		m := &masker{Cipher: randflake.NewCipher(secret)}
+		m := mask.MaskerOf[int64](randflake.NewCipher(secret), nil)
 		return t.answerAll(operands, func(b []byte, text string) ([]byte, error) {
 			p, err := find(m, text)
 			switch {

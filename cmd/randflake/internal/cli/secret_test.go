@@ -14,7 +14,7 @@ import (
 // TestMaskAsThePackage: what the commands show is what package mask masks and opens.
 func TestMaskAsThePackage(t *testing.T) {
 	file, cipher := newSecretFile(t)
-	m := &mask.Masker[int64]{Cipher: cipher}
+	m := mask.MaskerOf[int64](cipher, nil)
 	for _, inner := range []int64{0, 1, 42, 1541815603606036480, math.MaxInt64} {
 		want, err := m.Mask(inner)
 		check(t, err)
