@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"reflect"
 	"slices"
@@ -174,6 +175,9 @@ func TestRight(t *testing.T) {
 			continue
 		}
 		require.Equal(t, c.Guarded(), len(c.Principals) > 0, "%s: guarded", tt.new)
+		level, err := c.Log.ParseLevel()
+		isDebug := level == slog.LevelDebug
+		require.That(t, err == nil && isDebug == strings.Contains(tt.new, "debug"), "%s: level %v, %v", tt.new, level, err)
 	}
 }
 
