@@ -143,7 +143,7 @@ func TestRegions(t *testing.T) {
 	limits := lease.Limits{Window: time.Minute, Ahead: 5, MaxSkew: time.Minute}
 	rate := 1500
 	if testing.Short() {
-		limits = lease.Limits{Window: 2 * longer, Ahead: ahead, MaxSkew: time.Second}
+		limits = lease.Limits{Window: 2 * longer, Ahead: windowsAhead, MaxSkew: time.Second}
 		rate = 12_000
 	}
 	r, err := playRegions(t, regions, limits, rate, nodesOfRegion)
@@ -159,7 +159,7 @@ func TestRegions(t *testing.T) {
 // TestRegionsOverlap is the negative control: two regions whose parts overlap are found out.
 func TestRegionsOverlap(t *testing.T) {
 	t.Parallel()
-	limits := lease.Limits{Window: usual, Ahead: ahead, MaxSkew: time.Second}
+	limits := lease.Limits{Window: usualWindow, Ahead: windowsAhead, MaxSkew: time.Second}
 	r, err := playRegions(t, []region{{engine: "file"}, {engine: "file"}}, limits, 20_000, 2*few)
 	require.That(t, r.Duplicates != 0 && r.Shared != 0, "%+v, %v: want IDs that were made twice", r, err)
 }

@@ -120,7 +120,7 @@ func (w *world) await(what string, done func() bool) {
 			fail("not within %v: %s", w.timeout, what)
 		}
 		for _, p := range w.processes {
-			if p.child.Ended() && !p.wanted {
+			if p.child.Ended() && !p.toldToEnd {
 				fail("%s ended by itself: %v: %s", p.name, p.child.Err(), p.lastWords())
 			}
 		}

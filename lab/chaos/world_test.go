@@ -19,8 +19,8 @@ import (
 // By default a window is so short that the end of leases is never far. Workers take windows ahead for as long as two windows, as
 // far as the space allows.
 const (
-	usual = 2 * time.Second
-	ahead = 3
+	usualWindow  = 2 * time.Second
+	windowsAhead = 3
 )
 
 // A world is what a fault happens in: a store, worker processes, and the means to break both and to see what comes of
@@ -29,7 +29,7 @@ type world struct {
 	*store
 	worker workerConfig // what the next workers are started with
 	window time.Duration
-	reach  time.Duration // how long the leases last, at most, of those who get no others
+	reach  time.Duration // a worker that gets no further lease ends within this time
 
 	ctx       context.Context
 	dir       string
@@ -44,8 +44,8 @@ type world struct {
 // world returns the world of a job, in which nothing runs.
 func (j job) world(dir string) *world {
 	w := &world{dir: dir, rand: j.random()}
-	w.window = cmp.Or(*window, j.fault.window, usual)
-	w.reach = (ahead + 1) * w.window
+	w.window = cmp.Or(*window, j.fault.window, usualWindow)
+	w.reach = (windowsAhead + 1) * w.window
 	w.timeout = 90*time.Second + 2*w.reach
 	if j.bug != "" {
 		w.timeout = 3 * w.reach // a script may wait in vain
@@ -56,7 +56,7 @@ func (j job) world(dir string) *world {
 	if !j.fault.plain {
 		w.config.Limits = lease.Limits{
 			Window:  w.window,
-			Ahead:   ahead,
+			Ahead:   windowsAhead,
 			MaxSkew: cmp.Or(*window, time.Second),
 		}
 	}
@@ -96,7 +96,7 @@ func (w *world) play(script func(*world)) (err error) {
 	script(w)
 	var left []*process
 	for _, p := range w.processes {
-		if !p.wanted {
+		if !p.toldToEnd {
 			left = append(left, p)
 		}
 	}
