@@ -26,7 +26,7 @@ const (
 // A world is what a fault happens in: a store, worker processes, and the means to break both and to see what comes of
 // it. A script's steps return no errors: the first one that goes wrong ends it, as in a test.
 type world struct {
-	*store
+	store  *store
 	worker workerConfig // what the next workers are started with
 	window time.Duration
 	reach  time.Duration // a worker that gets no further lease ends within this time
@@ -52,9 +52,9 @@ func (j job) world(dir string) *world {
 	}
 	w.secret = randflake.NewSecret()
 	w.store = &store{name: j.engine, dir: filepath.Join(dir, "store"), setup: j.fault.setup}
-	w.config.CheckValue = w.secret.CheckValue()
+	w.store.config.CheckValue = w.secret.CheckValue()
 	if !j.fault.plain {
-		w.config.Limits = lease.Limits{
+		w.store.config.Limits = lease.Limits{
 			Window:  w.window,
 			Ahead:   windowsAhead,
 			MaxSkew: cmp.Or(*window, time.Second),
@@ -74,8 +74,8 @@ func (j job) world(dir string) *world {
 func (w *world) begin() {
 	must(os.Mkdir(w.store.dir, 0o755))
 	w.store.start(w.ctx)
-	w.worker.Store = w.URL
-	for _, r := range w.Replicas {
+	w.worker.Store = w.store.URL
+	for _, r := range w.store.Replicas {
 		w.worker.Replicas = append(w.worker.Replicas, "http://"+r.Link.Addr())
 	}
 }
@@ -104,7 +104,7 @@ func (w *world) play(script func(*world)) (err error) {
 	if w.lost || len(w.processes) == 0 {
 		return nil
 	}
-	losses, _, err := w.losses(w.ctx)
+	losses, _, err := w.store.losses(w.ctx)
 	if err == nil && losses > 0 {
 		err = fmt.Errorf("the space took data for lost %d times, and none was", losses)
 	}
@@ -116,7 +116,7 @@ func (w *world) end() {
 	for _, p := range w.processes {
 		p.kill()
 	}
-	w.stop()
+	w.store.stop()
 }
 
 // check checks the journals.
