@@ -19,8 +19,10 @@ type work struct {
 // A shard has a run of raw values, claimed from the cursor at once, and makes IDs of it ahead, a
 // batch at a time:
 //
-//	| IDs handed out | ids[:idsLeft] | runLeft values, not encrypted yet |
-//	                                 ^ runNext
+//	ids: | left: ids[:idsLeft] | handed out |
+//	                          ^ Generate takes this one, the last that is left
+//	run: | already in a batch | runLeft values, not encrypted yet |
+//	                          ^ runNext
 //
 // Each P, a processor of Go's scheduler, has a shard. A goroutine must pin it to read or write it:
 // see shard_pin.go, and shard_pool.go where there is no pinning.

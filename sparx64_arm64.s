@@ -15,8 +15,9 @@
 //
 // Four sets of 8 blocks go side by side, so that the others work while one waits for a result. Macros for a set take
 // its planes a, b, c, d, and two scratch registers. SETS is a macro that does another one for each set.
+// Macros of a step take such a macro as EACH, or for two sets at a time as PAIRWISE.
 //
-// x gets its key when the round begins. y comes with its key added: each round adds that of the next one, and the
+// x gets its key when the round begins. y comes with its key in it, by exclusive or: each round adds that of the next one, and the
 // last round of a step that of the next step. The last key lies in memory like the first keys of a ninth step, so
 // all eight steps are alike.
 //
@@ -80,14 +81,14 @@
 	MOVWU (i*4)(R0), R4 \
 	DUPR4(d)
 
-// KEYROR is KEY rotated right by n, for a word that will be rotated left by n after the key is added. Both halves of
+// KEYROR is KEY rotated right by n, for a word that will be rotated left by n after the key is in it. Both halves of
 // the 32 bits are the same word, so they rotate like 16 bits.
 #define KEYROR(n, i, d) \
 	MOVWU (i*4)(R0), R4 \
 	RORW  $n, R4, R4    \
 	DUPR4(d)
 
-// ADDR4 adds R4 to one plane of each set, ADDKEY a key.
+// ADDR4 exclusive-ors R4 into one plane of each set, ADDKEY a key. Both overwrite KX, and ADDKEY R4.
 #define ADDR4(p0, p1, p2, p3) \
 	DUPR4(KX)       \
 	EOR(KX, p0, p0) \
@@ -206,7 +207,7 @@ GLOBL ascending<>(SB), RODATA|NOPTR, $16
 	KEYROR(2, 11, LY)
 
 // KEYS3 loads the keys of the third round. KY is key 19, for b after the layer: call it k, and k' with its bytes
-// swapped. LINEAR gets k with r, and what LY adds, q, with d. It leaves
+// swapped. LINEAR gets k with r, and what is in LY, q, with d. It leaves
 //
 //	t            with k', as t is r with its bytes swapped
 //	b = r ^ a    with k, as b should be
@@ -224,7 +225,7 @@ GLOBL ascending<>(SB), RODATA|NOPTR, $16
 	RORW   $2, R4, R4     \
 	DUPR4(LY)
 
-// LINEARKEY leaves k' in R4: key 19 is key 7 of the new step. FIRSTKEY adds to that the key of a, which was c, for the
+// LINEARKEY leaves k' in R4: key 19 is key 7 of the new step. FIRSTKEY exclusive-ors that with the key of a, which was c, for the
 // first round.
 #define LINEARKEY \
 	MOVWU  (7*4)(R0), R4 \
@@ -235,13 +236,13 @@ GLOBL ascending<>(SB), RODATA|NOPTR, $16
 	MOVWU (0*4)(R0), R5 \
 	EORW  R5, R4, R4
 
-#define STEP(SETS) \
+#define STEP(EACH) \
 	KEYS1           \
-	SETS(ROUND)     \
+	EACH(ROUND)     \
 	KEYS2           \
-	SETS(ROUND2)    \
+	EACH(ROUND2)    \
 	KEYS3           \
-	SETS(LASTROUND) \
+	EACH(LASTROUND) \
 	ADD $STEP_BYTES, R0
 
 // The inverse of a round on both branches: y = (x ^ y) ror 2; x = (x - y) rol 7, and both keys.
@@ -280,14 +281,14 @@ GLOBL ascending<>(SB), RODATA|NOPTR, $16
 	KEYROR(7, (2*r+6), LX) \
 	KEY((2*r+7), LY)
 
-#define UNSTEP(SETS) \
-	SETS(UNLINEAR) \
+#define UNSTEP(EACH) \
+	EACH(UNLINEAR) \
 	UNKEYS(2)      \
-	SETS(UNROUND)  \
+	EACH(UNROUND)  \
 	UNKEYS(1)      \
-	SETS(UNROUND)  \
+	EACH(UNROUND)  \
 	UNKEYS(0)      \
-	SETS(UNROUND)  \
+	EACH(UNROUND)  \
 	SUB $STEP_BYTES, R0
 
 // The arguments, the last of which is a source or a first raw value. FACTOR is 1 << 9 to encrypt, 1 << 7 to decrypt.
@@ -405,13 +406,13 @@ TEXT ·decrypt32NEON(SB), NOSPLIT, $0-24
 	XAR(14, LY, d) \
 	LINEAR(a, b, b, c, d, t)
 
-#define XSTEP(MIXED) \
-	KEYS1                        \
-	MIXED(ROUND, XROUND)         \
-	KEYS2                        \
-	MIXED(ROUND2, XROUND)        \
-	KEYS3                        \
-	MIXED(LASTROUND, XLASTROUND) \
+#define XSTEP(EACH) \
+	KEYS1                       \
+	EACH(ROUND, XROUND)         \
+	KEYS2                       \
+	EACH(ROUND2, XROUND)        \
+	KEYS3                       \
+	EACH(LASTROUND, XLASTROUND) \
 	ADD $STEP_BYTES, R0
 
 // UNROUND for two sets at a time. With one at a time, more of EOR would go to the pipe that XAR needs.
@@ -441,14 +442,14 @@ TEXT ·decrypt32NEON(SB), NOSPLIT, $0-24
 	DO(2, 3, 0, 1, 6, 7, 4, 5) \
 	DO(10, 11, 8, 9, 14, 15, 12, 13)
 
-#define XUNSTEP(SETS, PAIRS) \
-	SETS(UNLINEAR)  \
-	UNKEYS(2)       \
-	PAIRS(XUNROUND) \
-	UNKEYS(1)       \
-	PAIRS(XUNROUND) \
-	UNKEYS(0)       \
-	PAIRS(XUNROUND) \
+#define XUNSTEP(EACH, PAIRWISE) \
+	EACH(UNLINEAR)     \
+	UNKEYS(2)          \
+	PAIRWISE(XUNROUND) \
+	UNKEYS(1)          \
+	PAIRWISE(XUNROUND) \
+	UNKEYS(0)          \
+	PAIRWISE(XUNROUND) \
 	SUB $STEP_BYTES, R0
 
 // func encrypt32SVE2(keys *roundKeys, dst, src *[32]uint64)

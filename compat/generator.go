@@ -22,8 +22,8 @@ type Generator struct {
 	lease LeaseInfo // guarded by mu, but for LeaseStart, which never changes
 
 	// TimeSource returns the current time in Unix seconds. If it is nil, the system clock is used.
-	// It is called once for an ID, and again if a result is behind, or in a part of the lease that
-	// UpdateLease added.
+	// It is called once for an ID, and again if it went back, or UpdateLease's part of the lease
+	// begins.
 	//
 	// It can be set at any time while no other goroutine is using the generator, even after IDs
 	// were made. Whatever it returns, no ID is made twice.

@@ -134,10 +134,10 @@ func (id *UUID[K, T]) RedisScan(src any) error {
 //
 // GORM and bun don't know the type of the column: say it in a tag, as `gorm:"type:uuid"` or
 // `bun:"type:uuid"`.
-func (id UUID[K, T]) Value() (driver.Value, error) { return id.inner(), nil }
+func (id UUID[K, T]) Value() (driver.Value, error) { return id.innerText(), nil }
 
-// inner returns the text of the inner UUID.
-func (id UUID[K, T]) inner() string { return ulid.FormatUUID(ulid.ID(id)) }
+// innerText returns the text of the inner UUID.
+func (id UUID[K, T]) innerText() string { return ulid.FormatUUID(ulid.ID(id)) }
 
 // Scan reads the inner UUID, of any version, from its text or its 16 bytes. For anything else the
 // error wraps randflake.ErrInvalidID. For a column that may be NULL use a pointer.
@@ -170,7 +170,7 @@ func scanUUID(src any) (id ulid.ID, err error) {
 // ToDB returns the text that Value returns, for xorm, which would store the JSON form. It is a method
 // of pointers, so that arguments of xorm's raw SQL go by Value: pgx makes a UUID of the first 16
 // bytes of what ToDB returns.
-func (id *UUID[K, T]) ToDB() ([]byte, error) { return []byte(id.inner()), nil }
+func (id *UUID[K, T]) ToDB() ([]byte, error) { return []byte(id.innerText()), nil }
 
 // FromDB is Scan, for xorm.
 func (id *UUID[K, T]) FromDB(data []byte) error { return id.Scan(data) }

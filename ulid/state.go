@@ -89,8 +89,8 @@ func (s *state) step() {
 	s.hi, s.lo = s.hi+carry, lo
 }
 
-// restart moves to another random value of the millisecond, or of the next one if all IDs have to grow. They
-// don't after the last millisecond of 48 bits.
+// restart moves to another random value of the millisecond, or of the next one if all IDs have to grow.
+// (After the last of 2^48 milliseconds the time wraps.)
 func (s *state) restart() {
 	if s.hold {
 		s.ms++
@@ -106,9 +106,9 @@ func (s *state) word() uint64 {
 	}
 	s.left -= 4
 	word := s.buffer[s.left%bufferSize:][:4] // avoids a bounds check
-	bits := binary.LittleEndian.Uint32(word)
+	random := binary.LittleEndian.Uint32(word)
 	binary.LittleEndian.PutUint32(word, 0)
-	return uint64(bits)
+	return uint64(random)
 }
 
 // renewIfCopied reports whether the machine was copied since the random bytes were read. Then the

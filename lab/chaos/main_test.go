@@ -93,8 +93,8 @@ func rate(share uint64) int {
 	if testing.Short() {
 		perSecond = max(10_000, int(share/30))
 	}
-	if *window > usual {
-		perSecond = int(int64(perSecond) * int64(usual) / int64(*window))
+	if *window > usualWindow {
+		perSecond = int(int64(perSecond) * int64(usualWindow) / int64(*window))
 	}
 	return perSecond
 }

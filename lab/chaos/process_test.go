@@ -21,11 +21,11 @@ type process struct {
 	name string // "worker-3"
 	*page
 
-	world   *world
-	config  workerConfig
-	child   *servers.Process
-	started time.Time
-	wanted  bool // whether it was told to go
+	world     *world
+	config    workerConfig
+	child     *servers.Process
+	started   time.Time
+	toldToEnd bool
 }
 
 // run starts a worker, with its clock off by a number of seconds.
@@ -58,7 +58,7 @@ func (p *process) logFile() string { return p.config.Journal + ".log" }
 
 // kill ends the process with SIGKILL.
 func (p *process) kill() {
-	p.wanted = true
+	p.toldToEnd = true
 	p.child.Kill()
 }
 
@@ -68,7 +68,7 @@ func (p *process) quit() {
 		_, err := os.Stat(p.config.Journal)
 		return err == nil || p.child.Ended()
 	})
-	p.wanted = true
+	p.toldToEnd = true
 	p.signal(syscall.SIGTERM)
 }
 

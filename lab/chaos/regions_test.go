@@ -49,7 +49,7 @@ type team struct {
 // losesData has a standby promoted that lacks all leases but the first ones.
 func losesData(c *team) {
 	c.lost = true
-	must(c.Restore())
+	must(c.store.Restore())
 	c.wantLosses(1)
 }
 
@@ -66,19 +66,19 @@ func moves(c *team) {
 
 func isCutOff(c *team) {
 	c.mayPause = true
-	c.Link.Refuse()
+	c.store.Link.Refuse()
 }
 
 func isBack(c *team) {
 	c.refuse(c.workers, Ended, Unreachable)
-	c.Link.Heal()
+	c.store.Link.Heal()
 	c.recover(c.workers...)
 }
 
 // play has ten workers run in a region, before and after what happens there.
 func (r region) play(w *world) {
 	w.worker.Nodes = few
-	limits := w.config.Limits
+	limits := w.store.config.Limits
 	c := &team{
 		world:   w,
 		workers: w.start(10),
@@ -86,7 +86,7 @@ func (r region) play(w *world) {
 		refused: map[*process]uint64{},
 	}
 	if r.setup.copies == standbys {
-		must(w.Copy())
+		must(w.store.Copy())
 	}
 	c.churn(c.mature + limits.Window)
 	if r.happens != nil {
@@ -143,7 +143,7 @@ func TestRegions(t *testing.T) {
 	limits := lease.Limits{Window: time.Minute, Ahead: 5, MaxSkew: time.Minute}
 	rate := 1500
 	if testing.Short() {
-		limits = lease.Limits{Window: 2 * longer, Ahead: ahead, MaxSkew: time.Second}
+		limits = lease.Limits{Window: 2 * longer, Ahead: windowsAhead, MaxSkew: time.Second}
 		rate = 12_000
 	}
 	r, err := playRegions(t, regions, limits, rate, nodesOfRegion)
@@ -159,7 +159,7 @@ func TestRegions(t *testing.T) {
 // TestRegionsOverlap is the negative control: two regions whose parts overlap are found out.
 func TestRegionsOverlap(t *testing.T) {
 	t.Parallel()
-	limits := lease.Limits{Window: usual, Ahead: ahead, MaxSkew: time.Second}
+	limits := lease.Limits{Window: usualWindow, Ahead: windowsAhead, MaxSkew: time.Second}
 	r, err := playRegions(t, []region{{engine: "file"}, {engine: "file"}}, limits, 20_000, 2*few)
 	require.That(t, r.Duplicates != 0 && r.Shared != 0, "%+v, %v: want IDs that were made twice", r, err)
 }
@@ -179,11 +179,11 @@ func playRegions(t *testing.T, regions []region, limits lease.Limits, rate int, 
 		require.NoError(t, os.Mkdir(dir, 0o755))
 		w := j.world(dir)
 		w.ctx = ctx
-		w.config.CheckValue = secret.CheckValue()
-		w.config.Limits = limits
-		w.config.Limits.FirstNode = uint32(i) * distance
-		w.config.Limits.Nodes = nodesOfRegion
-		w.config.Part = true
+		w.store.config.CheckValue = secret.CheckValue()
+		w.store.config.Limits = limits
+		w.store.config.Limits.FirstNode = uint32(i) * distance
+		w.store.config.Limits.Nodes = nodesOfRegion
+		w.store.config.Part = true
 		w.worker.Secret = secret.Hex()
 		w.worker.Outage = 3 * limits.Window
 		worlds[i] = w

@@ -21,7 +21,7 @@ var movable = []string{"file", "sqlite", "postgres", "redis"}
 func moved(w *world) {
 	w.worker.Nodes = few
 	w.lost = true // each move counts as a loss that was noted
-	at := slices.Index(movable, w.name)
+	at := slices.Index(movable, w.store.name)
 	steps := []int{1, 2, 3}
 	if testing.Short() {
 		steps = steps[:1]
@@ -39,7 +39,7 @@ func moved(w *world) {
 		})
 	}
 	w.wantLosses(len(steps))
-	_, floor, err := w.losses(w.ctx)
+	_, floor, err := w.store.losses(w.ctx)
 	must(err)
 	w.await("the floor is over", func() bool { return time.Now().After(floor.Add(w.window)) })
 	w.recover(append(makers, counting...)...)

@@ -27,7 +27,7 @@ var losses = []loss{
 	{name: "a dump of MariaDB is restored", engine: "mariadb", losses: 1},
 	{name: "a snapshot of etcd is restored", engine: "etcd", copies: snapshots, losses: 1},
 	{name: "Redis is killed, and starts again", engine: "redis", losses: 1,
-		lose: func(w *world) error { return errors.Join(w.Kill(), w.Start()) }},
+		lose: func(w *world) error { return errors.Join(w.store.Kill(), w.store.Start()) }},
 }
 
 // The ages of processes when data are lost, and how long they go on after that, which is beyond the floor.
@@ -95,13 +95,13 @@ func (l loss) play(t *testing.T, w *world) {
 	until(0)
 	oldest := w.launch(1)[0]
 	until(old - copyAge)
-	must(w.Copy())
+	must(w.store.Copy())
 	until(old - middle)
 	older := w.launch(1)[0]
 	until(old - young)
 	youngest := w.launch(1)[0]
 	until(old)
-	lose := w.Restore
+	lose := w.store.Restore
 	if l.lose != nil {
 		lose = func() error { return l.lose(w) }
 	}

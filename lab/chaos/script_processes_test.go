@@ -70,21 +70,21 @@ func stepped(off time.Duration) func(*world) {
 			victim.step(0)
 			w.recover(victim)
 		})
-		if w.Clock == nil {
+		if w.store.Clock == nil {
 			return
 		}
-		must(w.Clock.Step(off))
+		must(w.store.Clock.Step(off))
 		victim = victim.restart()
 		w.refuse([]*process{victim}, WrongClock)
 		w.refuse(others, Ended)
-		must(w.Clock.Step(0))
+		must(w.store.Clock.Step(0))
 		w.recover(append(others, victim)...)
 	}
 }
 
 // bear waits until a worker whose clock is far off makes IDs all the same, or none where its clock contradicts the server's.
 func (w *world) bear(p *process) {
-	if w.ServerTime {
+	if w.store.ServerTime {
 		w.refuse([]*process{p}, wrongClock...)
 	} else {
 		w.goOn(p)
@@ -118,7 +118,7 @@ func countKilled(w *world) {
 	workers := w.startCounting(4)
 	sleeper := workers[0]
 	workers = workers[1:]
-	if w.Link != nil { // else it may hold a lock of the others
+	if w.store.Link != nil { // else it may hold a lock of the others
 		sleeper.pause()
 	}
 	made := sleeper.made()
@@ -130,7 +130,7 @@ func countKilled(w *world) {
 		w.goOn(again)
 		workers = append(others, again)
 	}
-	ensure(w.Link == nil || sleeper.made() == made, "%s took numbers while it stood still", sleeper.name)
+	ensure(w.store.Link == nil || sleeper.made() == made, "%s took numbers while it stood still", sleeper.name)
 	ensure(w.next(orders) > asleep, "no number was taken meanwhile")
 	sleeper.resume()
 	w.goOn(sleeper)
@@ -152,7 +152,7 @@ const inMemory = 1_000_000
 func countRolledBack(w *world) {
 	w.lost = true
 	workers := w.startCounting(3)
-	must(w.Copy())
+	must(w.store.Copy())
 	taken := counts(workers, func(p *process) uint64 { return p.Grants.Load() })
 	for i, p := range workers { // the second one from now on began after the copy, so that each can tell what is lost
 		w.await(p.name+" takes more than the copy has", func() bool { return p.Grants.Load() >= taken[i]+2 })
@@ -163,7 +163,7 @@ func countRolledBack(w *world) {
 		w.await(name+" goes on", func() bool { newest[name] = w.next(name); return newest[name] > copied })
 	}
 	w.goOn(workers...)
-	must(w.Restore())
+	must(w.store.Restore())
 	w.refuse(workers, Forgotten)
 	for _, name := range both {
 		ensure(w.next(name) < newest[name], "the copy has all numbers of %s: that shows nothing", name)

@@ -12,27 +12,31 @@ func countRestarted(w *world) { w.restartServer(w.startCounting(3), Unreachable)
 // restartServer has the server killed and started again: at once, and when workers are refused.
 func (w *world) restartServer(workers []*process, by refusal) {
 	for i := range w.rounds(2) {
-		must(w.Kill())
+		must(w.store.Kill())
 		if i%2 == 1 {
 			w.refuse(workers, by)
 		}
-		must(w.Start())
+		must(w.store.Start())
 		workers = append(workers, w.launch(1)...)
 		w.recover(workers...)
 	}
 }
 
-func stalled(w *world) { w.unreachable(w.start(3), Ended, mustDo(w.Pause), mustDo(w.Resume)) }
+func stalled(w *world) {
+	w.unreachable(w.start(3), Ended, mustDo(w.store.Pause), mustDo(w.store.Resume))
+}
 
-func diskFull(w *world) { w.unreachable(w.start(3), Ended, mustDo(w.FillDisk), mustDo(w.FreeDisk)) }
+func diskFull(w *world) {
+	w.unreachable(w.start(3), Ended, mustDo(w.store.FillDisk), mustDo(w.store.FreeDisk))
+}
 
-func cutOffStore(w *world) { w.unreachable(w.start(3), Ended, w.Link.Refuse, w.Link.Heal) }
+func cutOffStore(w *world) { w.unreachable(w.start(3), Ended, w.store.Link.Refuse, w.store.Link.Heal) }
 
 func countCutOff(w *world) {
 	workers := w.startCounting(3)
 	for range w.rounds(1) {
-		workers = w.unreachable(workers, Unreachable, w.Link.Refuse, w.Link.Heal)
-		workers = w.unreachable(workers, Unreachable, func() { w.Link.Mute(true) }, w.Link.Heal)
+		workers = w.unreachable(workers, Unreachable, w.store.Link.Refuse, w.store.Link.Heal)
+		workers = w.unreachable(workers, Unreachable, func() { w.store.Link.Mute(true) }, w.store.Link.Heal)
 	}
 }
 
@@ -51,14 +55,14 @@ func (w *world) unreachable(workers []*process, by refusal, begin, end func()) [
 func repliesLost(w *world) {
 	workers := w.start(3)
 	for i := range w.rounds(3) {
-		w.Link.Mute(true)
+		w.store.Link.Mute(true)
 		workers = append(workers, w.launch(1)...)
 		w.linger(w.reach / 2)
-		if i == 1 && !strings.HasPrefix(w.URL, "redis:") {
-			must(w.Kill())
-			must(w.Start())
+		if i == 1 && !strings.HasPrefix(w.store.URL, "redis:") {
+			must(w.store.Kill())
+			must(w.store.Start())
 		}
-		w.Link.Heal()
+		w.store.Link.Heal()
 		w.linger(w.reach / 3)
 	}
 	w.recover(workers...)
@@ -76,7 +80,7 @@ func loses(seen bool) func(*world) {
 		w.lost = true
 		w.worker.Nodes = 1
 		saw := w.start(1)
-		must(w.Copy())
+		must(w.store.Copy())
 		w.worker.Nodes = half - 1
 		lost := w.start(2)
 		w.recover(saw...)
@@ -85,7 +89,7 @@ func loses(seen bool) func(*world) {
 		if !seen {
 			w.close(saw...)
 		}
-		must(w.Restore())
+		must(w.store.Restore())
 		w.wantLeased(lost)
 		if seen {
 			w.wantLosses(1)
@@ -94,15 +98,15 @@ func loses(seen bool) func(*world) {
 		large := w.launch(2) // wait for the floor: the reserve is too small for them
 		w.wantLosses(1)
 
-		must(w.Copy())
+		must(w.store.Copy())
 		small := w.startOnReserve()
 		w.recover(small...)
 		if seen {
 			w.standStill(large...) // they can't tell that data are lost, as they had no lease yet
 		}
-		_, floor, err := w.losses(w.ctx)
+		_, floor, err := w.store.losses(w.ctx)
 		must(err)
-		must(w.Restore())
+		must(w.store.Restore())
 		ensure(time.Now().Before(floor), "the second loss came after %v, the floor of the first", floor)
 		w.wantLosses(2)
 		small = append(small, w.startOnReserve()...)
@@ -120,11 +124,11 @@ func restartedRedis(w *world) {
 	w.worker.Nodes = few
 	workers := w.start(3)
 	for i := range w.rounds(2) {
-		must(w.Kill())
+		must(w.store.Kill())
 		if i%2 == 1 {
 			w.refuse(workers, Ended)
 		}
-		must(w.Start())
+		must(w.store.Start())
 		workers = append(workers, w.startOnReserve()...)
 		w.recover(workers...)
 		w.wantLosses(i + 1)
@@ -139,12 +143,12 @@ func wiped(w *world) {
 	w.getAhead(lost)
 	w.standStill(lost...)
 	since := time.Now()
-	must(w.Wipe())
+	must(w.store.Wipe())
 	late := w.launch(1)
 	w.refuse(late, NoSpace)
-	must(w.create(w.ctx))
+	must(w.store.create(w.ctx))
 	w.wantLeased(lost)
-	_, floor, err := w.losses(w.ctx)
+	_, floor, err := w.store.losses(w.ctx)
 	must(err)
 	ensure(floor.After(since), "the floor is %v, which is before the data were removed", floor)
 	w.goOn(late...)
@@ -158,10 +162,10 @@ func wiped(w *world) {
 func leaderKilled(w *world) {
 	workers := w.start(3)
 	for range w.rounds(2) {
-		must(w.KillLeader())
+		must(w.store.KillLeader())
 		workers = append(workers, w.launch(1)...)
 		w.recover(workers...)
-		must(w.Start())
+		must(w.store.Start())
 		w.recover(workers...)
 	}
 }
@@ -169,11 +173,11 @@ func leaderKilled(w *world) {
 func poolerKilled(w *world) {
 	workers := w.start(3)
 	for range w.rounds(1) {
-		must(w.KillPooler())
+		must(w.store.KillPooler())
 		w.recover(workers...)
-		must(w.Kill())
+		must(w.store.Kill())
 		w.sleep(w.reach / 2) // so that some worker calls
-		must(w.Start())
+		must(w.store.Start())
 		workers = append(workers, w.launch(1)...)
 		w.recover(workers...)
 	}
@@ -181,19 +185,19 @@ func poolerKilled(w *world) {
 
 func replicaKilled(w *world) {
 	workers := w.start(3)
-	for _, victim := range w.Replicas {
+	for _, victim := range w.store.Replicas {
 		w.during(workers, func() {
 			must(victim.Kill())
 			w.recover(append(w.launch(1), workers...)...)
 			must(victim.Start())
 		})
 	}
-	for _, victim := range w.Replicas {
+	for _, victim := range w.store.Replicas {
 		must(victim.Kill())
 	}
 	w.refuse(workers, Ended)
 	workers = append(workers, w.launch(1)...)
-	for _, victim := range w.Replicas {
+	for _, victim := range w.store.Replicas {
 		must(victim.Start())
 	}
 	w.recover(workers...)
@@ -203,7 +207,7 @@ func answersLost(w *world) { w.loseAnswers(w.start(3)) }
 
 // loseAnswers loses those of a replica, of the other one, and of both.
 func (w *world) loseAnswers(workers []*process) {
-	for _, replicas := range [][]*replica{w.Replicas[:1], w.Replicas[1:], w.Replicas} {
+	for _, replicas := range [][]*replica{w.store.Replicas[:1], w.store.Replicas[1:], w.store.Replicas} {
 		for _, r := range replicas {
 			r.Link.Mute(true)
 		}
@@ -259,10 +263,10 @@ func (w *world) rollAll(workers []*process) {
 
 // renew has another incarnation go on with all that was acknowledged.
 func (w *world) renew() {
-	if w.name == "postgres" {
-		must(w.Restore())
+	if w.store.name == "postgres" {
+		must(w.store.Restore())
 		return
 	}
-	must(w.Kill())
-	must(w.Start())
+	must(w.store.Kill())
+	must(w.store.Start())
 }

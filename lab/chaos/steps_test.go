@@ -120,7 +120,7 @@ func (w *world) await(what string, done func() bool) {
 			fail("not within %v: %s", w.timeout, what)
 		}
 		for _, p := range w.processes {
-			if p.child.Ended() && !p.wanted {
+			if p.child.Ended() && !p.toldToEnd {
 				fail("%s ended by itself: %v: %s", p.name, p.child.Err(), p.lastWords())
 			}
 		}
@@ -171,14 +171,14 @@ func (w *world) close(workers ...*process) {
 // wantLosses waits until the space has noted n losses.
 func (w *world) wantLosses(n int) {
 	w.await(fmt.Sprintf("%d losses are noted", n), func() bool {
-		noted, _, err := w.losses(w.ctx)
+		noted, _, err := w.store.losses(w.ctx)
 		return err == nil && noted == n
 	})
 }
 
 // setTrust changes the trust of the space.
 func (w *world) setTrust(trust bool) {
-	space, err := url.Open(w.ctx, w.URL, lease.Config{})
+	space, err := url.Open(w.ctx, w.store.URL, lease.Config{})
 	must(err)
 	defer space.Close()
 	must(space.SetTrust(w.ctx, trust))
@@ -221,7 +221,7 @@ func (w *world) wantLeased(workers []*process) {
 
 // counters calls do with the space's counters.
 func (w *world) counters(do func(*counter.Counters) error) {
-	space, err := url.Open(w.ctx, w.URL, lease.Config{})
+	space, err := url.Open(w.ctx, w.store.URL, lease.Config{})
 	must(err)
 	defer space.Close()
 	must(do(counter.From(space)))

@@ -19,17 +19,17 @@ import (
 // By default a window is so short that the end of leases is never far. Workers take windows ahead for as long as two windows, as
 // far as the space allows.
 const (
-	usual = 2 * time.Second
-	ahead = 3
+	usualWindow  = 2 * time.Second
+	windowsAhead = 3
 )
 
 // A world is what a fault happens in: a store, worker processes, and the means to break both and to see what comes of
 // it. A script's steps return no errors: the first one that goes wrong ends it, as in a test.
 type world struct {
-	*store
+	store  *store
 	worker workerConfig // what the next workers are started with
 	window time.Duration
-	reach  time.Duration // how long the leases last, at most, of those who get no others
+	reach  time.Duration // a worker that gets no further lease ends within this time
 
 	ctx       context.Context
 	dir       string
@@ -44,19 +44,19 @@ type world struct {
 // world returns the world of a job, in which nothing runs.
 func (j job) world(dir string) *world {
 	w := &world{dir: dir, rand: j.random()}
-	w.window = cmp.Or(*window, j.fault.window, usual)
-	w.reach = (ahead + 1) * w.window
+	w.window = cmp.Or(*window, j.fault.window, usualWindow)
+	w.reach = (windowsAhead + 1) * w.window
 	w.timeout = 90*time.Second + 2*w.reach
 	if j.bug != "" {
 		w.timeout = 3 * w.reach // a script may wait in vain
 	}
 	w.secret = randflake.NewSecret()
 	w.store = &store{name: j.engine, dir: filepath.Join(dir, "store"), setup: j.fault.setup}
-	w.config.CheckValue = w.secret.CheckValue()
+	w.store.config.CheckValue = w.secret.CheckValue()
 	if !j.fault.plain {
-		w.config.Limits = lease.Limits{
+		w.store.config.Limits = lease.Limits{
 			Window:  w.window,
-			Ahead:   ahead,
+			Ahead:   windowsAhead,
 			MaxSkew: cmp.Or(*window, time.Second),
 		}
 	}
@@ -74,8 +74,8 @@ func (j job) world(dir string) *world {
 func (w *world) begin() {
 	must(os.Mkdir(w.store.dir, 0o755))
 	w.store.start(w.ctx)
-	w.worker.Store = w.URL
-	for _, r := range w.Replicas {
+	w.worker.Store = w.store.URL
+	for _, r := range w.store.Replicas {
 		w.worker.Replicas = append(w.worker.Replicas, "http://"+r.Link.Addr())
 	}
 }
@@ -96,7 +96,7 @@ func (w *world) play(script func(*world)) (err error) {
 	script(w)
 	var left []*process
 	for _, p := range w.processes {
-		if !p.wanted {
+		if !p.toldToEnd {
 			left = append(left, p)
 		}
 	}
@@ -104,7 +104,7 @@ func (w *world) play(script func(*world)) (err error) {
 	if w.lost || len(w.processes) == 0 {
 		return nil
 	}
-	losses, _, err := w.losses(w.ctx)
+	losses, _, err := w.store.losses(w.ctx)
 	if err == nil && losses > 0 {
 		err = fmt.Errorf("the space took data for lost %d times, and none was", losses)
 	}
@@ -116,7 +116,7 @@ func (w *world) end() {
 	for _, p := range w.processes {
 		p.kill()
 	}
-	w.stop()
+	w.store.stop()
 }
 
 // check checks the journals.

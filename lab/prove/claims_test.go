@@ -10,6 +10,7 @@ import (
 
 // A claim is what is proven of a function: for all keys and blocks it computes what the paper does,
 // it writes nothing but its output and its stack, and it leaves the registers that it must.
+// terms_test.go says what words and atoms are, machine_test.go what a value is.
 type claim struct {
 	function string
 	does     work
@@ -173,60 +174,8 @@ func (c claim) start(t *terms, code *code, in *inputs) (*machine, error) {
 	}
 	m := &machine{terms: t, code: code, pc: f.instructions[0].address}
 	m.calls = map[string]func(*machine) error{"runtime.newobject": newObject}
-	for _, words := range code.arch.registers {
-		m.registers = append(m.registers, t.unsets(words))
-	}
-	if code.arch.start != nil {
-		code.arch.start(m)
-	}
-	if !c.abi0 && code.arch.zero > 0 {
-		m.registers[code.arch.zero] = make(value, code.arch.registers[code.arch.zero])
-	}
-	m.registers[code.arch.sp] = number(stackTop-8+code.arch.pushed, 4)
-	m.registers[code.arch.g] = number(gAt, 4)
-	m.add("g", gAt, false, 24, slices.Concat(t.unsets(8), number(stackTop-stackSize, 4))...)
-	stack := stackSize
-	if c.abi0 { // nothing makes sure that there is room
-		stack = 8
-	}
-	m.add("stack", uint64(stackTop-stack), true, stack-8+int(code.arch.pushed))
-
-	var arguments []value
-	pointer := func(address uint64) {
-		arguments = append(arguments, number(address, 4))
-		if c.slices {
-			arguments = append(arguments, number(uint64(c.blocks), 4), number(uint64(c.blocks), 4))
-		}
-	}
-	if c.does == schedules {
-		m.add("key", sourceAt, false, 16, each(in.key[:], func(w word) word { return t.rol(w, 8) })...)
-		arguments = append(arguments, number(sourceAt, 4))
-	} else {
-		k := t.unsets(2 * roundKeyWords)
-		for i, w := range in.keys {
-			k[2*roundKeyAt(i)], k[2*roundKeyAt(i)+1] = w, w
-		}
-		m.add("keys", keysAddress, false, 4*roundKeyWords, k...)
-		arguments = append(arguments, number(keysAddress, 4))
-		blocks := slices.Concat(in.blocks...)
-		switch {
-		case c.value:
-			arguments = append(arguments, in.blocks[0])
-		case c.does == runs:
-			m.add("output", outputAt, true, 8*c.blocks)
-			pointer(outputAt)
-			arguments = append(arguments, in.blocks[0])
-		case c.inPlace:
-			m.add("output", outputAt, true, 8*c.blocks, blocks...)
-			pointer(outputAt)
-			pointer(outputAt)
-		default:
-			m.add("output", outputAt, true, 8*c.blocks)
-			m.add("source", sourceAt, false, 8*c.blocks, blocks...)
-			pointer(outputAt)
-			pointer(sourceAt)
-		}
-	}
+	c.registers(m)
+	arguments := c.place(m, in)
 	if c.abi0 {
 		m.add("arguments", stackTop, false, 8*len(arguments), slices.Concat(arguments...)...)
 	} else {
@@ -238,30 +187,66 @@ func (c claim) start(t *terms, code *code, in *inputs) (*machine, error) {
 	return m, code.arch.enter(m, returned)
 }
 
-// newObject is runtime.newobject.
-func newObject(m *machine) error {
-	argument := m.code.arch.arguments[0]
-	typ, ok := constant(m.registers[argument])
-	if !ok {
-		return errVariable
-	}
-	size, ok := m.code.constant(typ, 4)
-	n, _ := constant(size)
-	if !ok || n > 1<<16 {
-		return errors.New("an unknown type")
-	}
-	m.add("heap", heapAt, true, int(n), make(value, n/2)...)
+// registers sets the registers as a caller leaves them, and adds the memory to which they point.
+func (c claim) registers(m *machine) {
 	arch := m.code.arch
-	for i, words := range arch.registers {
-		if i != arch.sp && i != arch.g && (i != arch.zero || i == 0) && !slices.Contains(arch.kept, i) {
-			m.registers[i] = m.unsets(words)
-		}
+	for _, words := range arch.registers {
+		m.registers = append(m.registers, m.unsets(words))
 	}
 	if arch.start != nil {
 		arch.start(m)
 	}
-	m.registers[argument] = number(heapAt, 4)
-	return nil
+	if !c.abi0 && arch.zero > 0 {
+		m.registers[arch.zero] = make(value, arch.registers[arch.zero])
+	}
+	m.registers[arch.sp] = number(stackTop-8+arch.pushed, 4)
+	m.registers[arch.g] = number(gAt, 4)
+	m.add("g", gAt, false, 24, slices.Concat(m.unsets(8), number(stackTop-stackSize, 4))...)
+	stack := stackSize
+	if c.abi0 { // nothing makes sure that there is room
+		stack = 8
+	}
+	m.add("stack", uint64(stackTop-stack), true, stack-8+int(arch.pushed))
+}
+
+// place lays out keys and blocks in memory, and returns the arguments.
+func (c claim) place(m *machine, in *inputs) []value {
+	if c.does == schedules {
+		m.add("key", sourceAt, false, 16, each(in.key[:], func(w word) word { return m.rol(w, 8) })...)
+		return []value{number(sourceAt, 4)}
+	}
+	k := m.unsets(2 * roundKeyWords)
+	for i, w := range in.keys {
+		k[2*roundKeyAt(i)], k[2*roundKeyAt(i)+1] = w, w
+	}
+	m.add("keys", keysAddress, false, 4*roundKeyWords, k...)
+	arguments := []value{number(keysAddress, 4)}
+	if c.value {
+		return append(arguments, in.blocks[0])
+	}
+	blocks := slices.Concat(in.blocks...)
+	arguments = append(arguments, c.pointer(outputAt)...)
+	switch {
+	case c.does == runs:
+		m.add("output", outputAt, true, 8*c.blocks)
+		return append(arguments, in.blocks[0])
+	case c.inPlace:
+		m.add("output", outputAt, true, 8*c.blocks, blocks...)
+		return append(arguments, c.pointer(outputAt)...)
+	default:
+		m.add("output", outputAt, true, 8*c.blocks)
+		m.add("source", sourceAt, false, 8*c.blocks, blocks...)
+		return append(arguments, c.pointer(sourceAt)...)
+	}
+}
+
+// pointer returns the argument for blocks at an address: a slice is an address, a length and a capacity.
+func (c claim) pointer(address uint64) []value {
+	if !c.slices {
+		return []value{number(address, 4)}
+	}
+	n := number(uint64(c.blocks), 4)
+	return []value{number(address, 4), n, n}
 }
 
 // output returns what the function has computed, once it has returned.
@@ -325,6 +310,8 @@ func (c claim) prove(t *terms, code *code) error {
 	return c.compare(t, in, out)
 }
 
+// compare compares the output with the paper's. If a step of the paper makes a new atom, the function
+// never computed that sum.
 func (c claim) compare(t *terms, in *inputs, out []value) error {
 	atoms, missing := len(t.atoms), make(map[int]int)
 	want := c.paper(t, in, func(lane, step int) {

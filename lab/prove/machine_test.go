@@ -271,3 +271,29 @@ func (m *machine) call(target uint64) error {
 	}
 	return do(m)
 }
+
+// newObject is runtime.newobject.
+func newObject(m *machine) error {
+	argument := m.code.arch.arguments[0]
+	typ, ok := constant(m.registers[argument])
+	if !ok {
+		return errVariable
+	}
+	size, ok := m.code.constant(typ, 4)
+	n, _ := constant(size)
+	if !ok || n > 1<<16 {
+		return errors.New("an unknown type")
+	}
+	m.add("heap", heapAt, true, int(n), make(value, n/2)...)
+	arch := m.code.arch
+	for i, words := range arch.registers {
+		if i != arch.sp && i != arch.g && (i != arch.zero || i == 0) && !slices.Contains(arch.kept, i) {
+			m.registers[i] = m.unsets(words)
+		}
+	}
+	if arch.start != nil {
+		arch.start(m)
+	}
+	m.registers[argument] = number(heapAt, 4)
+	return nil
+}

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"net/http"
-	"net/http/httptest"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -58,7 +57,7 @@ func (b *balancer) watch(ctx context.Context) {
 func (b *balancer) add(url string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.all = append(slices.Clone(b.all), url)
+	b.all = append(slices.Clone(b.all), url) // a clone, as watch ranges over b.all unlocked
 }
 
 // send makes a call of the next replica.
@@ -74,13 +73,38 @@ func (b *balancer) send(call func(url string)) {
 	b.mu.Unlock()
 }
 
-// leave waits for what the pause of a replica that ends is for: the balancer has asked it again, and
-// the calls that it had sent before are over. That takes longer on a busy machine than any pause.
+// A tally counts the calls of a protocol. A call that fails without a code of the service was cut.
+type tally struct{ answered, refused, cut atomic.Int64 }
+
+// keepCalling makes calls one after another until ctx ends.
+func (b *balancer) keepCalling(ctx context.Context, t *testing.T, n *tally, call func(url string) error) {
+	for ctx.Err() == nil {
+		var err error
+		b.send(func(url string) { err = call(url) })
+		switch {
+		case ctx.Err() != nil:
+		case err == nil:
+			n.answered.Add(1)
+		case connect.IsWireError(err):
+			n.refused.Add(1)
+		default:
+			n.cut.Add(1)
+			t.Log(err)
+		}
+	}
+}
+
+// leave stands in for the pause after SIGTERM: it returns once the balancer has asked all replicas again
+// and the calls sent to url are over. That takes longer on a busy machine than any pause.
 func (b *balancer) leave(t *testing.T, url string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	asked := b.rounds + 2 // the round that is under way may have asked before
-	for b.rounds < asked || b.busy[url] > 0 && !slices.Contains(b.ready, url) {
+	for {
+		inUse := b.busy[url] > 0 && !slices.Contains(b.ready, url)
+		if b.rounds >= asked && !inUse {
+			break
+		}
 		b.mu.Unlock()
 		time.Sleep(time.Millisecond)
 		b.mu.Lock()
@@ -115,7 +139,7 @@ func TestRolling(t *testing.T) {
 	plain1 := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 10}}
 	defer plain2.CloseIdleConnections()
 	defer plain1.CloseIdleConnections()
-	var answered, refused, cut [3]atomic.Int64
+	var tallies [3]tally
 	for i, protocol := range []struct {
 		client *http.Client
 		option connect.ClientOption
@@ -126,23 +150,11 @@ func TestRolling(t *testing.T) {
 	} {
 		for range 4 {
 			running.Go(func() {
-				for ctx.Err() == nil {
-					var err error
-					b.send(func(url string) {
-						c := randflakev1connect.NewIDServiceClient(protocol.client, url, protocol.option)
-						_, err = c.Mint(ctx, &api.MintRequest{Space: "demo"})
-					})
-					switch {
-					case ctx.Err() != nil:
-					case err == nil:
-						answered[i].Add(1)
-					case connect.IsWireError(err):
-						refused[i].Add(1)
-					default:
-						cut[i].Add(1)
-						t.Logf("protocol %d: %v", i, err)
-					}
-				}
+				b.keepCalling(ctx, t, &tallies[i], func(url string) error {
+					c := randflakev1connect.NewIDServiceClient(protocol.client, url, protocol.option)
+					_, err := c.Mint(ctx, &api.MintRequest{Space: "demo"})
+					return err
+				})
 			})
 		}
 	}
@@ -152,32 +164,18 @@ func TestRolling(t *testing.T) {
 		must(t, <-old.ended)
 		var before [3]int64
 		for i := range before {
-			before[i] = answered[i].Load()
+			before[i] = tallies[i].answered.Load()
 		}
 		for i := range before { // some calls after each
-			for answered[i].Load() < before[i]+10 {
+			for tallies[i].answered.Load() < before[i]+10 {
 				time.Sleep(time.Millisecond)
 			}
 		}
 	}
 	cancel()
 	running.Wait()
-	for i := range cut {
-		t.Logf("protocol %d: %d answered, %d refused, %d cut",
-			i, answered[i].Load(), refused[i].Load(), cut[i].Load())
-		require.That(t, cut[i].Load() == 0 && answered[i].Load() != 0,
-			"protocol %d: %d calls were cut", i, cut[i].Load())
-	}
-}
-
-// TestRetiring: an old connection ends with its next call.
-func TestRetiring(t *testing.T) {
-	handler := tended(http.NotFoundHandler())
-	for age, closed := range map[time.Duration]bool{-time.Minute: false, time.Second: true} {
-		r := httptest.NewRequest(http.MethodGet, "/", nil)
-		answer := httptest.NewRecorder()
-		c := &connection{old: time.Now().Add(-age)}
-		handler.ServeHTTP(answer, r.WithContext(context.WithValue(r.Context(), connectionKey{}, c)))
-		require.Equal(t, answer.Header().Get("Connection") == "close", closed, "old since %v: closed", age)
+	for i := range tallies {
+		answered, refused, cut := tallies[i].answered.Load(), tallies[i].refused.Load(), tallies[i].cut.Load()
+		require.That(t, cut == 0 && answered != 0, "protocol %d: %d calls answered, %d refused, %d cut", i, answered, refused, cut)
 	}
 }

@@ -18,34 +18,40 @@ import (
 // othersUsually is the quota of pages, and of calls that are denied, without a limit of a rule.
 var othersUsually = rateLimit{calls, othersTogether, config.DefaultRate, int(config.DefaultRate)}
 
+// limited configures limits for web by the size of a call, and for slow by the rate of its calls.
+var limited = strings.Replace(spaces, "store: none,", "store: none, quota: {nodes: 4},", 1) +
+	"principals:\n" +
+	"- {name: web, tokenHashes: [" + hashOf("web") + "]}\n" +
+	"- {name: slow, tokenHashes: [" + hashOf("slow") + "]}\n" +
+	"rules:\n" +
+	"- {principals: [web], spaces: ['*'], verbs: [lease, mint, count], quota: {nodes: 8, batch: 5}}\n" +
+	"- {principals: [slow], spaces: [mint, given], verbs: [mint], quota: {rate: 0.001}}\n" +
+	"- {principals: [slow], spaces: [mint], verbs: [count], quota: {rate: 0.002}}\n" +
+	"- {principals: [slow], spaces: [mint], verbs: [observe], quota: {rate: 0.003}}\n" +
+	"- {principals: [slow], spaces: [given], verbs: [lease], quota: {nodes: 1}}\n"
+
 // TestLimits: a rule's limits hold, and so do the space's, whichever is tighter.
 func TestLimits(t *testing.T) {
-	w := newTestbed(t, strings.Replace(spaces, "store: none,", "store: none, quota: {nodes: 4},", 1)+
-		"principals:\n"+
-		"- {name: web, tokenHashes: ["+hashOf("web")+"]}\n"+
-		"- {name: slow, tokenHashes: ["+hashOf("slow")+"]}\n"+
-		"rules:\n"+
-		"- {principals: [web], spaces: ['*'], verbs: [lease, mint, count], quota: {nodes: 8, batch: 5}}\n"+
-		"- {principals: [slow], spaces: [mint, given], verbs: [mint], quota: {rate: 0.001}}\n"+
-		"- {principals: [slow], spaces: [mint], verbs: [count], quota: {rate: 0.002}}\n"+
-		"- {principals: [slow], spaces: [mint], verbs: [observe], quota: {rate: 0.003}}\n"+
-		"- {principals: [slow], spaces: [given], verbs: [lease], quota: {nodes: 1}}\n")
-	for i, tt := range []struct{ who, procedure, body, code string }{
-		{"web", "LeaseService/Take", fmt.Sprintf(`{"space":"none","window":%d,"nodeCount":4}`, time.Now().Unix()/60), ""},
-		{"web", "LeaseService/Take", `{"space":"none","nodeCount":5}`, "permission_denied LIMIT"},
-		{"web", "IDService/Mint", `{"space":"mint","count":5}`, ""},
-		{"web", "IDService/Mint", `{"space":"mint","count":6}`, "permission_denied LIMIT"},
-		{"web", "CounterService/Next", `{"space":"none","counter":"invoices/1","count":5}`, ""},
-		{"web", "CounterService/Next", `{"space":"none","counter":"invoices/1","count":6}`, "permission_denied LIMIT"},
-		{"web", "CounterService/Next", `{"space":"none","counter":"invoices/2"}`, ""},
-		{"slow", "IDService/Mint", `{"space":"mint"}`, ""},
-		{"slow", "IDService/Mint", `{"space":"mint"}`, "resource_exhausted RATE"},
-		{"slow", "IDService/Mint", `{"space":"given"}`, ""},
-		{"slow", "CounterService/Next", `{"space":"mint","counter":"others"}`, ""},
-		{"slow", "CounterService/Next", `{"space":"mint","counter":"others"}`, "resource_exhausted RATE"},
-		{"slow", "IDService/Mint", `{"space":"ulid"}`, "permission_denied PERMISSION_DENIED"},
-		{"slow", "LeaseService/Take", `{"space":"given","nodeCount":2}`, "permission_denied LIMIT"},
-		{"web", "IDService/Mint", `{"space":"elsewhere"}`, "not_found NOT_FOUND"},
+	w := newTestbed(t, limited)
+	for i, tt := range []struct {
+		who, procedure, body, code string
+		denied, retry              bool // what the log tells and the answer offers
+	}{
+		{"web", "LeaseService/Take", fmt.Sprintf(`{"space":"none","window":%d,"nodeCount":4}`, time.Now().Unix()/60), "", false, false},
+		{"web", "LeaseService/Take", `{"space":"none","nodeCount":5}`, "permission_denied LIMIT", true, false},
+		{"web", "IDService/Mint", `{"space":"mint","count":5}`, "", false, false},
+		{"web", "IDService/Mint", `{"space":"mint","count":6}`, "permission_denied LIMIT", true, false},
+		{"web", "CounterService/Next", `{"space":"none","counter":"invoices/1","count":5}`, "", false, false},
+		{"web", "CounterService/Next", `{"space":"none","counter":"invoices/1","count":6}`, "permission_denied LIMIT", true, false},
+		{"web", "CounterService/Next", `{"space":"none","counter":"invoices/2"}`, "", false, false},
+		{"slow", "IDService/Mint", `{"space":"mint"}`, "", false, false},
+		{"slow", "IDService/Mint", `{"space":"mint"}`, "resource_exhausted RATE", true, true},
+		{"slow", "IDService/Mint", `{"space":"given"}`, "", false, false},
+		{"slow", "CounterService/Next", `{"space":"mint","counter":"others"}`, "", false, false},
+		{"slow", "CounterService/Next", `{"space":"mint","counter":"others"}`, "resource_exhausted RATE", true, true},
+		{"slow", "IDService/Mint", `{"space":"ulid"}`, "permission_denied PERMISSION_DENIED", true, false},
+		{"slow", "LeaseService/Take", `{"space":"given","nodeCount":2}`, "permission_denied LIMIT", true, false},
+		{"web", "IDService/Mint", `{"space":"elsewhere"}`, "not_found NOT_FOUND", false, false},
 	} {
 		before := len(w.written.String())
 		a := w.call(tt.procedure, tt.body, as(tt.who))
@@ -55,19 +61,28 @@ func TestLimits(t *testing.T) {
 				i, tt.procedure, tt.body, a.text, allowed)
 		}
 		line := `"msg":"deny","principal":"` + tt.who + `"`
-		denied := a.body.Code == "permission_denied" || tt.who == "slow" && a.body.Code != ""
 		log := w.written.String()[before:]
 		hasLine := strings.Contains(log, line) && strings.Contains(log, `"procedure":"randflake.v1.`+tt.procedure+`"`)
-		require.Equal(t, hasLine, denied, "%d: %s %s: whether a line tells of a denial, in\n%s", i, tt.procedure, tt.body, log)
-		if again := a.body.Code == "resource_exhausted" && tt.who == "slow"; strings.Contains(a.text, `"retryDelay"`) != again {
-			t.Errorf("%d: %s %s: %s, and to be tried again: want %v", i, tt.procedure, tt.body, a.text, again)
-		}
+		require.Equal(t, hasLine, tt.denied, "%d: %s %s: whether a line tells of a denial, in\n%s", i, tt.procedure, tt.body, log)
+		require.Equal(t, strings.Contains(a.text, `"retryDelay"`), tt.retry,
+			"%d: %s %s: %s: to be tried again", i, tt.procedure, tt.body, a.text)
 	}
+}
+
+// TestPageRate: the page counts against the rate of a rule.
+func TestPageRate(t *testing.T) {
+	w := newTestbed(t, limited)
 	for _, want := range []int{http.StatusOK, http.StatusTooManyRequests} {
 		if a := w.send(http.MethodGet, "/", "", as("slow")); a.status != want {
 			t.Errorf("the page under a rule's rate: %d %s, want %d", a.status, a.text, want)
 		}
 	}
+}
+
+// TestDeniedRate: calls that are denied count against the principal's rate, and not for a space.
+func TestDeniedRate(t *testing.T) {
+	w := newTestbed(t, limited)
+	w.wants("not_found NOT_FOUND", w.call("IDService/Mint", `{"space":"elsewhere"}`, as("web")), "no such space")
 	go func() { // a slow machine makes fewer calls a second than the rate
 		for t.Context().Err() == nil {
 			w.rates.allow("slow", othersUsually)
@@ -91,9 +106,7 @@ func TestLimits(t *testing.T) {
 // TestNoRoom: a call for many IDs waits while answers are not read, and one for few does not.
 func TestNoRoom(t *testing.T) {
 	inBubble(t, spaces, func(t *testing.T, w *testbed) {
-		for range 4 {
-			require.NoError(t, w.usage.reserve(t.Context(), config.Anyone, 1<<16))
-		}
+		require.NoError(t, w.usage.reserve(t.Context(), config.Anyone, roomOfOne))
 		late := func(r *http.Request) { r.Header.Set("Connect-Timeout-Ms", "20") }
 		many := `{"space":"ulid","count":1000}`
 		w.wants("resource_exhausted BUSY", w.call("IDService/Mint", many, late), "there is no room")
@@ -106,9 +119,7 @@ func TestNoRoom(t *testing.T) {
 		a := w.call("IDService/Mint", many, func(r *http.Request) { *r = *r.WithContext(gone) })
 		require.That(t, a.body.Code == "canceled", "the caller has left: %d %s", a.status, a.text)
 		w.wants("", w.call("IDService/Mint", `{"space":"mint","count":5}`), "for few IDs there is no room")
-		for range 4 {
-			w.usage.free(config.Anyone, 1<<16)
-		}
+		w.usage.free(config.Anyone, roomOfOne)
 		for range 300 { // as each gives its room back
 			if a := w.call("IDService/Mint", many); a.status != http.StatusOK {
 				t.Fatalf("there is room again: %d %s", a.status, a.text)
@@ -166,11 +177,38 @@ func TestStrangers(t *testing.T) {
 	}
 }
 
+// from is as, or nothing for a stranger.
+func from(who string) func(*http.Request) {
+	if who == "" {
+		return func(*http.Request) {}
+	}
+	return as(who)
+}
+
+func byHTTP2(r *http.Request) { r.ProtoMajor = 2 }
+
+// checkPlaces calls each path while a number of who's places is held: with all 1,000 it is refused.
+func checkPlaces(t *testing.T, w *testbed, who string, held int64, status int) {
+	t.Helper()
+	for _, path := range []string{"/healthz", "/randflake.v1.IDService/Mint", "//", "/nothing", "/metrics"} {
+		a := w.send(http.MethodPost, path, "", from(who))
+		refused := a.status == status && a.text == ""
+		require.Equal(t, refused, held == 1000, "%q: %s with %d under way: %d %s", who, path, held, a.status, a.text)
+		if refused && a.header.Get("Connection") != "close" {
+			t.Errorf("%q: %s with %d under way: the connection stays", who, path, held)
+		}
+		a = w.send(http.MethodPost, path, "", from(who), byHTTP2)
+		if refused && a.header.Get("Connection") == "close" && who != "" {
+			t.Errorf("%q: %s with %d under way by HTTP/2: the connection ends, which others may use",
+				who, path, held)
+		}
+	}
+}
+
 // TestPlaces: when a principal, or all strangers, have as many requests under way as they may, more
 // of theirs get a header alone, and others answers.
 func TestPlaces(t *testing.T) {
 	w := newTestbed(t, spaces+watchers)
-	paths := []string{"/healthz", "/randflake.v1.IDService/Mint", "//", "/nothing", "/metrics"}
 	for _, tt := range []struct {
 		who, other string // "" is a stranger
 		status     int
@@ -179,30 +217,11 @@ func TestPlaces(t *testing.T) {
 		{"all", "web", http.StatusTooManyRequests},
 		{"web", "all", http.StatusTooManyRequests},
 	} {
-		from := func(who string) func(*http.Request) {
-			return func(r *http.Request) {
-				if who != "" {
-					as(who)(r)
-				}
-			}
-		}
 		places := w.usage.shareOf(tt.who).places
 		for _, held := range []int64{999, 1000, 999} {
 			require.Must(t, places.TryAcquire(held),
 				"%q: %d places: requests that are over keep theirs", tt.who, held)
-			for _, path := range paths {
-				a := w.send(http.MethodPost, path, "", from(tt.who))
-				refused := a.status == tt.status && a.text == ""
-				require.Equal(t, refused, held == 1000, "%q: %s with %d under way: %d %s", tt.who, path, held, a.status, a.text)
-				if refused && a.header.Get("Connection") != "close" {
-					t.Errorf("%q: %s with %d under way: the connection stays", tt.who, path, held)
-				}
-				a = w.send(http.MethodPost, path, "", from(tt.who), func(r *http.Request) { r.ProtoMajor = 2 })
-				if refused && a.header.Get("Connection") == "close" && tt.who != "" {
-					t.Errorf("%q: %s with %d under way by HTTP/2: the connection ends, which others may use",
-						tt.who, path, held)
-				}
-			}
+			checkPlaces(t, w, tt.who, held, tt.status)
 			if a := w.send(http.MethodPost, "/nothing", "", from(tt.other)); a.status != http.StatusNotFound {
 				t.Errorf("%q with %d of %q under way: %d %s", tt.other, held, tt.who, a.status, a.text)
 			}
@@ -211,7 +230,6 @@ func TestPlaces(t *testing.T) {
 	}
 	require.Must(t, w.usage.shareOf("web").places.TryAcquire(maxPlaces) && w.usage.queued.TryAcquire(maxQueued),
 		"not all places are free")
-	byHTTP2 := func(r *http.Request) { r.ProtoMajor = 2 }
 	a := w.send(http.MethodPost, "/nothing", "", as("web"), byHTTP2)
 	require.That(t, a.status == http.StatusTooManyRequests && a.header.Get("Connection") == "close",
 		"more requests wait to be refused than may: %d, Connection %q", a.status, a.header.Get("Connection"))

@@ -1,14 +1,12 @@
 package cli
 
 import (
-	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/internal/test/require"
 )
 
@@ -20,66 +18,79 @@ func TestUsageErrors(t *testing.T) {
 		args   string
 		wanted []string
 	}{
+		// the command itself
 		{"mint", []string{`unknown command "mint"`, "see randflake --help"}},
 		{"inspct", []string{`unknown command "inspct"`, "is it inspect?"}},
+		{"help store inof", []string{`no help about "inof" (is it init or info?): see randflake store --help`}},
+		{"help secret x", []string{`no help about "x": see randflake secret --help`}},
+		{"help new 5", []string{`no help about "5": see randflake new --help`}},
+		{"help sotres", []string{`no help about "sotres"`, "see randflake --help"}},
+
+		// new
 		{"new -n 9223372036854775808", []string{"want a whole number"}},
 		{"new --format base64", []string{`"base64"`, "want base32, base58, base62, binary"}},
 		{"new 5", []string{`unexpected argument "5"`, "say -n 5"}},
 		{"new 0", []string{`unexpected argument "0": see`}},
 		{"new --store=", []string{"--store", "not an empty string"}},
 		{"new --secret-file=", []string{"--secret-file", "not an empty string"}},
-		{"inspect --from base64 0", []string{`"base64"`, "want auto, text, gosuda, number, hex, base32"}},
 		{"new --kind uuid", []string{`"uuid"`, "--kind", "want randflake, snowflake or ulid"}},
 		{"new --layout nope", []string{`"nope"`, "--layout", "twitter, worker10", "javascript53"}},
 		{"new --kind ulid --layout twitter", []string{"--layout is for --kind snowflake"}},
-		{"inspect --kind ulid --layout twitter 0", []string{"--layout is for --kind snowflake"}},
-		{"range --kind ulid --layout twitter 2024-01-01 2024-02-01", []string{"--layout is for --kind snowflake"}},
 		{"new --kind ulid --format hex", []string{`"hex"`, "want binary, json, text or uuid"}},
 		{"new --kind ulid --store DIR", []string{"--store: ulid IDs need no lease"}},
 		{"new --kind ulid --secret-file DIR/secret", []string{"--secret-file is for --kind randflake"}},
 		{"new --kind snowflake --secret-file DIR/secret", []string{"--secret-file is for --kind randflake"}},
 		{"new --layout node8 --secret-file DIR/secret", []string{"--secret-file is for --kind randflake"}},
 		{"new --format base58", []string{`"base58"`, "want binary, hex, json, number or text"}},
+		{"new -n 0", []string{"-n", "want a whole number of 1 or more"}},
+		{"new -n 1e6", []string{"1e6", "want a whole number of 1 or more, in digits"}},
+
+		// inspect, range and analyze
+		{"inspect --from base64 0", []string{`"base64"`, "want auto, text, gosuda, number, hex, base32"}},
+		{"inspect --kind ulid --layout twitter 0", []string{"--layout is for --kind snowflake"}},
 		{"inspect --layout nope 0", []string{`"nope"`, "twitter, worker10"}},
 		{"inspect --kind randflake --from base58 0", []string{"--from base58 is for --kind snowflake"}},
 		{"inspect --layout twitter --from gosuda 0", []string{"--from gosuda is for --kind randflake"}},
 		{"inspect --kind ulid --from number 0", []string{"--from number", "26 digits"}},
 		{"inspect --layout twitter --secret-file DIR/secret 0", []string{"for --kind randflake", "without a secret"}},
 		{"inspect --from base62 --store DIR 0", []string{"for --kind randflake"}},
+		{"range --kind ulid --layout twitter 2024-01-01 2024-02-01", []string{"--layout is for --kind snowflake"}},
 		{"analyze --layout twitter --from gosuda", []string{"--from gosuda is for --kind randflake"}},
 		{"analyze --layout twitter --secret-file DIR/secret", []string{"for --kind randflake", "without a secret"}},
 		{"analyze ids.txt", []string{`unexpected argument "ids.txt"`}},
+
+		// mask and convert
 		{"mask 1", []string{"--secret-file is missing", "secret of the ID space"}},
 		{"mask --secret-file= 1", []string{"not an empty string"}},
 		{"convert --to binary 0", []string{`"binary"`, "want text, number, unsigned or hex"}},
+
+		// sql
 		{"sql", []string{"--dialect is missing", "postgres or mysql"}},
 		{"sql --dialect postgres --default", []string{"--node is missing", "such as 131071"}},
 		{"sql --dialect postgres --default --node 131072", []string{"want 0 to 131071"}},
 		{"sql --dialect postgres --default --node x", []string{"want 0 to 131071"}},
 		{"sql --dialect postgres --node 0", []string{"--node and --store are for --default"}},
 		{"sql --dialect postgres --node 131071", []string{"--node and --store are for --default"}},
+
+		// next and counter
 		{"next", []string{"NAME is missing", "see randflake next --help"}},
 		{"next a -n=-1", []string{"want a whole number of 1 or more"}},
 		{"next Orders --store DIR", []string{"want a name of 1 to 57 of a-z"}},
 		{"counter cretae", []string{`unknown command "cretae"`, "is it create?"}},
 		{"counter create", []string{"NAME is missing"}},
 		{"counter create Orders --store DIR", []string{"want a name of"}},
-		{"new -n 0", []string{"-n", "want a whole number of 1 or more"}},
-		{"new -n 1e6", []string{"1e6", "want a whole number of 1 or more, in digits"}},
 		{"counter create a --start -1 --store DIR", []string{"--start", "want a whole number of 1 or more"}},
 		{"counter create a --step 0 --store DIR", []string{"--step", "want a whole number of 1 or more"}},
 		{"counter create a --start 5 --last 4 --store DIR", []string{"from 5 by 1 to 4"}},
 		{"counter set a", []string{"NEXT is missing"}},
 		{"counter set a b --store DIR", []string{`NEXT is "b"`, "want a whole number"}},
+
+		// store
 		{"store grab", []string{`unknown command "grab"`, "see randflake store --help"}},
 		{"store move a", []string{"NEW is missing"}},
 		{"store move a b c", []string{`unexpected argument "c"`}},
 		{"store retire a b", []string{`unexpected argument "b"`}},
 		{"store info a --store b", []string{"beside --store"}},
-		{"help store inof", []string{`no help about "inof" (is it init or info?): see randflake store --help`}},
-		{"help secret x", []string{`no help about "x": see randflake secret --help`}},
-		{"help new 5", []string{`no help about "5": see randflake new --help`}},
-		{"help sotres", []string{`no help about "sotres"`, "see randflake --help"}},
 	} {
 		t.Run(c.args, func(t *testing.T) {
 			args := strings.Fields(strings.ReplaceAll(c.args, "DIR", dir))
@@ -182,28 +193,11 @@ func TestTexts(t *testing.T) {
 		}
 	}
 	if one, other := succeed(t, "", "secret", "new"), succeed(t, "", "secret", "new"); len(one) != 33 || one == other {
-		t.Errorf("secrets of %d characters", len(one)-1)
+		t.Errorf("two new secrets of %d and %d characters, the same: %v", len(one)-1, len(other)-1, one == other)
 	}
 }
 
-// TestSecretInTheEnvironment: a secret in a variable is taken out of it, and excludes a file in another one.
-func TestSecretInTheEnvironment(t *testing.T) {
-	isolate(t)
-	secret := randflake.NewSecret()
-	t.Setenv(secretVariable, " "+secret.Hex()+"\n")
-	want := randflake.NewCipher(secret).Encrypt(5).String()
-	got := succeed(t, "", "mask", "--json", "5")
-	require.That(t, got == fmt.Sprintf(`{"inner":"5","masked":"%s"}`+"\n", want), "%s, want %s", got, want)
-	value, set := os.LookupEnv(secretVariable)
-	require.That(t, !set, "child processes inherit %q", value)
-	t.Setenv(secretVariable, secret.Hex())
-	t.Setenv(secretFileVariable, "secret")
-	for _, args := range []string{"mask 5", "new", "next a", "inspect jvgoe12ccb8gh", "store info", "store init sqlite:ids.db"} {
-		wantFailure(t, call(t, "", strings.Fields(args)...), exitFailed, "RANDFLAKE_SECRET and RANDFLAKE_SECRET_FILE are both set")
-	}
-}
-
-// TestNoStateDirectory: where the state directory can't be made, nothing is.
+// TestNoStateDirectory: if the state directory can't be made, the command fails and makes nothing.
 func TestNoStateDirectory(t *testing.T) {
 	write(t, filepath.Dir(isolate(t)), "in the way")
 	for _, args := range []string{"new", "new --kind snowflake", "next a"} {
@@ -223,88 +217,4 @@ func TestNegativeOperands(t *testing.T) {
 		r := call(t, "", append([]string{"inspect"}, strings.Fields(args)...)...)
 		wantFailure(t, r, exitFailed, `"-5": no kind or layout`)
 	}
-}
-
-// TestArgumentsShowNoPassword: a word of the command line that may hold a password is not repeated
-// with it, whatever is wrong with the word.
-func TestArgumentsShowNoPassword(t *testing.T) {
-	isolate(t)
-	t.Chdir(t.TempDir())
-	for _, name := range []string{
-		"postgres://u:" + password + "@h/db",
-		"postgres://u:x " + password + "@h/db",
-		"postgres://u:x@" + password + "@h/db",
-		`postgres://u:x"` + password + "@h/db",
-		"postgres://u:x'`" + password + "@h/db",
-		"postgres://u:x\n" + password + "@h/db",
-		`postgres://u:é\` + password + "@h/db",
-		"postgres://u:x%zz" + password + "@h/db",
-		"postgres://u:x, " + password + "@h/db",
-		"postgres://u:" + strings.Repeat("long ", 20) + password + "@h/db",
-		"redis://:" + password,
-		"redis://:x " + password,
-		"u:x " + password + "@tcp(h)/db",
-		"postgres://h/db?user=a&password=x " + password,
-		"postgres://h/db?pass=" + password,
-		"mysql://u:" + password + "/db",
-	} {
-		for _, args := range [][]string{
-			{name},
-			{"help", name},
-			{"store", name},
-			{"store", "info", name},
-			{"store", "info", "--store= " + name},
-			{"new", name},
-			{"new", "--format", name},
-			{"new", "--format=" + name},
-			{"new", "-f" + name},
-			{"new", "-jf" + name},
-			{"new", "--kind=" + name},
-			{"new", "-l", name},
-			{"new", "-n" + name},
-			{"new", "-" + name},
-			{"new", "--" + name},
-			{"new", "--" + name + "=5"},
-			{"convert", "--to=" + name, "jvgoe12ccb8gh"},
-			{"convert", " " + name + " "},
-			{"inspect", "--json=" + name},
-			{"inspect", "--secret-file", name, "jvgoe12ccb8gh"},
-			{"range", name, "2024-01-01"},
-			{"store", "init", "--window=" + name},
-			{"secret", "new", "--output=" + name},
-			{"counter", "create", name},
-			{"counter", "set", "a", name},
-		} {
-			r := call(t, "", args...)
-			require.That(t, r.code != exitOK && !strings.Contains(r.out+r.err, password), "%q: %+v", args, r)
-		}
-		t.Setenv(storeVariable, name)
-		if r := call(t, "", "new"); r.code == exitOK || strings.Contains(r.out+r.err, password) {
-			t.Errorf("%s=%q: %+v", storeVariable, name, r)
-		}
-		os.Unsetenv(storeVariable)
-		write(t, "store", name+"\n")
-		t.Setenv(storeFileVariable, "store")
-		if r := call(t, "", "new"); r.code == exitOK || strings.Contains(r.out+r.err, password) {
-			t.Errorf("%s with %q: %+v", storeFileVariable, name, r)
-		}
-		os.Unsetenv(storeFileVariable)
-	}
-}
-
-// TestSecretForAFile: a secret that is given where the name of its file should be is not repeated.
-func TestSecretForAFile(t *testing.T) {
-	isolate(t)
-	secret := randflake.NewSecret().Hex()
-	calls := [][]string{{"inspect", "--secret-file", secret, "jvgoe12ccb8gh"}, {"mask", "--secret-file", secret, "5"}, {"store", "init", "--secret-file", secret, "--store", t.TempDir()}}
-	for _, args := range calls {
-		if r := call(t, "", args...); strings.Contains(r.err, secret) {
-			t.Errorf("%q: %s", args, r.err)
-		} else {
-			wantFailure(t, r, exitFailed, "its name is a secret itself")
-		}
-	}
-	t.Setenv(secretFileVariable, secret)
-	r := call(t, "", "inspect", "jvgoe12ccb8gh")
-	require.That(t, !strings.Contains(r.err, secret), "%s: %s", secretFileVariable, r.err)
 }
