@@ -17,16 +17,19 @@ type Article struct {
 
 type ArticleID = mask.ID[Article, snowflake.ID]
 
+// A real program reads its secret: with another one, all cursors and URLs of before are wrong.
 var articleMasker = mask.NewMasker[snowflake.ID](randflake.NewSecret(), "article", nil)
 
 func (Article) IDPrefix() string                   { return "art" }
 func (Article) Masker() *mask.Masker[snowflake.ID] { return articleMasker }
 
 // articlesAfter returns at most limit articles, oldest first, and the cursor of those that follow. A cursor is the
-// text of the last article's key, which tells a client nothing. The first one is "".
+// text of the last article's key, which tells a client nothing. The first one is "". If no articles are left, next is
+// cursor again: stop there.
 func articlesAfter(
 	ctx context.Context, db *sql.DB, cursor string, limit int,
 ) (articles []Article, next string, err error) {
+	next = cursor
 	var last ArticleID
 	if cursor != "" {
 		last, err = mask.Parse[Article](cursor)

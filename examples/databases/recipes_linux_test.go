@@ -37,6 +37,9 @@ func TestPaging(t *testing.T) {
 		page, next, err := articlesAfter(t.Context(), db, cursor, 3)
 		must(t, err)
 		if len(page) == 0 {
+			if next != cursor {
+				t.Errorf("the cursor at the end is %q, want %q again", next, cursor)
+			}
 			break
 		}
 		for _, article := range page {

@@ -138,13 +138,16 @@ type knownError struct {
 func (e *knownError) Error() string   { return e.text }
 func (e *knownError) Unwrap() []error { return e.all }
 
-// A LimitError says that a call asks for more than a rule, or a space, allows.
+// A LimitError says that a call asks for more than a rule, or a space, allows. A client has Limit alone.
 type LimitError struct {
 	What         string
 	Asked, Limit uint64
 }
 
 func (e *LimitError) Error() string {
+	if e.What == "" {
+		return fmt.Sprintf("the limit is %d", e.Limit)
+	}
 	return fmt.Sprintf("%s %d: the limit is %d", e.What, e.Asked, e.Limit)
 }
 

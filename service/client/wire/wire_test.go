@@ -145,7 +145,7 @@ func TestLimitError(t *testing.T) {
 	var got *LimitError
 	known := errors.As(Received(arrived(t, over)), &got)
 	says := over.Message() == "denied: count 6: the limit is 5" && Reason(over) == "LIMIT"
-	require.That(t, known && got.Limit == 5 && says, "%v, with the limit %v", over, got)
+	require.That(t, known && got.Error() == "the limit is 5" && says, "%v, with the limit %v", over, got)
 }
 
 // TestWait: clients learn until when to wait, or else after what pause to try again, where that

@@ -109,9 +109,9 @@ func TestNoRoom(t *testing.T) {
 		require.NoError(t, w.usage.reserve(t.Context(), config.Anyone, roomOfOne))
 		late := func(r *http.Request) { r.Header.Set("Connect-Timeout-Ms", "20") }
 		many := `{"space":"ulid","count":1000}`
-		w.wants("resource_exhausted BUSY", w.call("IDService/Mint", many, late), "there is no room")
+		w.wants("unavailable BUSY", w.call("IDService/Mint", many, late), "there is no room")
 		began := time.Now()
-		if a := w.call("IDService/Mint", many); a.body.Code != "resource_exhausted" || time.Since(began) != callTimeout {
+		if a := w.call("IDService/Mint", many); a.body.Code != "unavailable" || time.Since(began) != callTimeout {
 			t.Errorf("there is no room, after %v: %d %s", time.Since(began), a.status, a.text)
 		}
 		gone, hangUp := context.WithCancel(t.Context())

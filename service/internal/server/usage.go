@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -132,9 +133,8 @@ func (s *Server) reserveRoom(ctx context.Context, c *call, asked uint32) (int, e
 	}
 	err := s.usage.reserve(ctx, c.principal, int64(count))
 	if errors.Is(err, context.DeadlineExceeded) {
-		return 0, coded(connect.CodeResourceExhausted,
-			"%w: too many answers were not read yet: "+
-				"read them, ask for fewer IDs or numbers at a time, or try again", wire.ErrBusy)
+		return 0, fmt.Errorf("%w: too many answers were not read yet: "+
+			"read them, ask for fewer IDs or numbers at a time, or try again", wire.ErrBusy)
 	}
 	if err != nil {
 		return 0, err

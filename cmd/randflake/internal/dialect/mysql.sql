@@ -7,7 +7,7 @@ DELIMITER //
 -- lowest bits on: of the three rounds of each of eight steps, with a zero after them, and the last ones.
 CREATE FUNCTION randflake_key_of(secret VARCHAR(40) CHARACTER SET ascii) RETURNS VARCHAR(660) CHARACTER SET ascii DETERMINISTIC CONTAINS SQL SQL SECURITY INVOKER
 BEGIN
-  DECLARE w0, w1, w2, w3, w4, w5, w6, w7 BIGINT UNSIGNED; -- the state of the key schedule: eight 281470681808895
+  DECLARE w0, w1, w2, w3, w4, w5, w6, w7 BIGINT UNSIGNED; -- the state of the key schedule: eight words
   DECLARE v0, v1, v2, v3, v4, v5 BIGINT UNSIGNED; -- the state before
   DECLARE x, y, z BIGINT UNSIGNED;
   DECLARE i INT DEFAULT 1;

@@ -1,5 +1,8 @@
--- Randflake IDs in PostgreSQL, from 14: bodies after RETURN and the search_path keep other schemas' functions and
--- operators out, and operands of just pg_catalog's types those that others have put into this schema. A session gives the secret once: SELECT randflake_use(secret), as docs/databases.md says.
+-- Randflake IDs in PostgreSQL, from 14. A session gives the secret once: SELECT randflake_use(secret), as docs/databases.md says.
+--
+-- Others can't slip in functions or operators of theirs: bodies after RETURN are bound when made, randflake_key_of sets its
+-- search_path, and operands have exactly pg_catalog's types, so its operators win; unless your search_path names a schema of
+-- others before pg_catalog.
 
 -- The round keys of a secret with 32 hexadecimal digits: 33 integers. Each has the keys of a block's words a, b, c and d, from the lowest
 -- bits on: of the three rounds of each of eight steps, with a zero after them, and the last ones.
@@ -7,7 +10,7 @@ CREATE OR REPLACE FUNCTION randflake_key_of(secret text) RETURNS bigint[] LANGUA
 AS $$
 DECLARE
   b bytea := CASE WHEN secret ~ '^[0-9A-Fa-f]{32}$' THEN decode(secret, 'hex') END;
-  w bigint[]; -- the state of the key schedule: eight 281470681808895
+  w bigint[]; -- the state of the key schedule: eight words
   v bigint[]; -- the state before
   x bigint;
   y bigint;
