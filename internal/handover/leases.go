@@ -123,7 +123,7 @@ func (l *Leases[L, W]) change(f func(st *State[L, W]) error) error {
 // Follow is called when st refused with err at unit now. It returns nil if another lease is in force
 // by then, so that another attempt may succeed, and otherwise the error that callers get.
 func (l *Leases[L, W]) Follow(st *State[L, W], now int64, err error) error {
-	if l.follow(st, now) {
+	if l.switchLease(st, now) {
 		return nil
 	}
 	if err == l.errors.Ended {
@@ -135,13 +135,13 @@ func (l *Leases[L, W]) Follow(st *State[L, W], now int64, err error) error {
 	return err
 }
 
-// follow puts a pending lease of unit now in force, in place of that of st, and forgets those that
+// switchLease puts a pending lease of unit now in force, in place of that of st, and forgets those that
 // are over. If there is none it returns false and keeps all, as the clock may be wrong. It returns
-// true, too, if another call has replaced st: always so when a claim found that its work had ended.
+// true, too, if st is no longer in force; a claim that met ended work always ends here.
 //
-// follow and Rework don't serve the line: a waiting caller may have called them, with the line
+// switchLease and Rework don't serve the line: a waiting caller may have called them, with the line
 // locked. The line goes on by its timer.
-func (l *Leases[L, W]) follow(st *State[L, W], now int64) bool {
+func (l *Leases[L, W]) switchLease(st *State[L, W], now int64) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.InForce.Load() != st {

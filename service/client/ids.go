@@ -138,7 +138,7 @@ func (s *IDs[I]) mint(ctx context.Context, n int) ([]I, error) {
 	for i, text := range answer.Ids {
 		id := any(&ids[i]).(encoding.TextUnmarshaler)
 		if err := id.UnmarshalText([]byte(text)); err != nil {
-			return nil, fmt.Errorf("client: mint: space %s: want the type of its IDs for NewIDs, not %T: %w",
+			return nil, fmt.Errorf("client: mint: space %s: its IDs are not %T: call NewIDs with their type: %w",
 				s.space, ids[i], err)
 		}
 	}

@@ -222,7 +222,7 @@ func TestMintKinds(t *testing.T) {
 		require.Gives(t, snowflake.ID(1), "a Snowflake")(minting[snowflake.ID](t, &mint{kind: "twitter"}).Mint(t.Context()))
 		for _, other := range []string{"ulid", "twitter"} {
 			_, err := minting[randflake.ID](t, &mint{kind: other}).Mint(t.Context())
-			wantText := "space demo: want the type of its IDs for NewIDs, not randflake.ID"
+			wantText := "space demo: its IDs are not randflake.ID: call NewIDs with their type"
 			require.That(t, err != nil && strings.Contains(err.Error(), wantText),
 				"IDs of the kind %s for randflake.ID: error %v", other, err)
 		}

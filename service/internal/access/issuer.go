@@ -55,7 +55,7 @@ func newIssuer(c config.Issuer, old *issuer, logger *slog.Logger) (*issuer, erro
 		return nil, fmt.Errorf("access: issuer %s: %w", c.Issuer, err)
 	}
 	i := &issuer{config: c, cache: &keyCache{}, client: client, logger: logger}
-	isFile := c.JWKS != "" && !isURL(c.JWKS)
+	isFile := c.JWKS != "" && !isHTTPS(c.JWKS)
 	switch {
 	case isFile:
 		i.cache.fixed = true

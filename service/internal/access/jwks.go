@@ -13,7 +13,7 @@ import (
 	"github.com/randflake/randflake/internal/smallfile"
 )
 
-const maxKeys = 1 << 20 // bytes that are read from a URL
+const maxAnswer = 1 << 20 // bytes that are read from a URL
 
 // load reads the keys for signatures. It leaves out keys that it can't read: they may be of a kind of the future.
 func (i *issuer) load(ctx context.Context) (set jose.JSONWebKeySet, err error) {
@@ -50,19 +50,19 @@ func (i *issuer) discover(ctx context.Context) (url string, err error) {
 	if err := i.read(ctx, at, &found); err != nil {
 		return "", err
 	}
-	if found.Issuer != i.config.Issuer || !isURL(found.JWKS) {
+	if found.Issuer != i.config.Issuer || !isHTTPS(found.JWKS) {
 		return "", fmt.Errorf("access: discovery answers with issuer %.100q and keys at %.100q: "+
 			"want this issuer, and an https URL", found.Issuer, found.JWKS)
 	}
 	return found.JWKS, nil
 }
 
-// isURL reports whether keys are at a URL, and not in a file.
-func isURL(place string) bool { return strings.HasPrefix(place, "https:") }
+// isHTTPS reports whether keys are at a URL, and not in a file.
+func isHTTPS(place string) bool { return strings.HasPrefix(place, "https:") }
 
 // read reads the JSON of a file, or of a URL.
 func (i *issuer) read(ctx context.Context, from string, into any) error {
-	if isURL(from) {
+	if isHTTPS(from) {
 		return i.get(ctx, from, into)
 	}
 	text, err := smallfile.Read(from)
@@ -93,5 +93,5 @@ func (i *issuer) get(ctx context.Context, url string, into any) error {
 	if answer.StatusCode != http.StatusOK {
 		return fmt.Errorf("access: %s answers %s", url, answer.Status)
 	}
-	return json.NewDecoder(io.LimitReader(answer.Body, maxKeys)).Decode(into)
+	return json.NewDecoder(io.LimitReader(answer.Body, maxAnswer)).Decode(into)
 }

@@ -49,10 +49,10 @@ type Server struct {
 
 // A setup is everything made from one configuration.
 type setup struct {
-	config *config.Config
-	policy *access.Policy
-	audit  *timed.File // nil if the lines of the audit log go to Server.other
-	served bool        // a space of an earlier setup was open
+	config  *config.Config
+	policy  *access.Policy
+	audit   *timed.File // nil if the lines of the audit log go to Server.other
+	wasOpen bool        // a space of an earlier setup was open
 
 	// By the names of spaces:
 	spaces   map[string]*space.Space
@@ -118,7 +118,7 @@ func (s *Server) load(c *config.Config, old *setup) (*setup, error) {
 	next := &setup{
 		config:   c,
 		policy:   policy,
-		served:   old.everOpen(),
+		wasOpen:  old.everOpen(),
 		spaces:   map[string]*space.Space{},
 		counters: map[string]*space.Counters{},
 		quotas:   map[string]config.Quota{},
@@ -156,9 +156,9 @@ func (s *Server) taken(space string, l randflake.Lease) {
 	s.auditTake(caller{principal: config.Self, space: space}, l, config.Self)
 }
 
-// longestCall bounds how long a call keeps a setup that is no longer in force. The call may still be sent, for which
-// randflaked allows 15 seconds, then has its turn, and is answered.
-const longestCall = 40*time.Second + 2*callTimeout
+// longestCall is longer than a call can keep a setup that is no longer in force: randflaked allows it 15 seconds to be
+// read, and then 30 to be answered.
+const longestCall = time.Minute
 
 // closeAll closes the counters and spaces that the next setup lacks. It does so in the background, as
 // a store may not answer. Counters of a space that stays are closed once no call has them.
@@ -220,18 +220,18 @@ func (s *setup) has(phase space.Phase) bool {
 }
 
 // everOpen reports whether a space is open, or one of an earlier setup was.
-func (s *setup) everOpen() bool { return s.served || s.has(space.Open) }
+func (s *setup) everOpen() bool { return s.wasOpen || s.has(space.Open) }
 
 // Check implements grpchealth.Checker, for the process and for each service of the protocol.
 func (s *Server) Check(ctx context.Context, r *grpchealth.CheckRequest) (*grpchealth.CheckResponse, error) {
 	if s.Ready() != nil {
 		return &grpchealth.CheckResponse{Status: grpchealth.StatusNotServing}, nil
 	}
-	return grpchealth.NewStaticChecker(served...).Check(ctx, r)
+	return grpchealth.NewStaticChecker(services...).Check(ctx, r)
 }
 
-// served are the services of the protocol.
-var served = []string{
+// services are those of the protocol.
+var services = []string{
 	randflakev1connect.LeaseServiceName,
 	randflakev1connect.IDServiceName,
 	randflakev1connect.CounterServiceName,
@@ -257,7 +257,7 @@ func (s *Server) Handler() http.Handler {
 	handle(randflakev1connect.NewCounterServiceHandler(counterService{s}, procedures))
 
 	bounded := connect.WithReadMaxBytes(maxMessage)
-	reflector := grpcreflect.NewStaticReflector(append(served, grpchealth.HealthV1ServiceName)...)
+	reflector := grpcreflect.NewStaticReflector(append(services, grpchealth.HealthV1ServiceName)...)
 	handle(grpcreflect.NewHandlerV1(reflector, bounded))
 	handle(grpcreflect.NewHandlerV1Alpha(reflector, bounded))
 	mux.Handle(grpchealth.NewHandler(s, bounded))

@@ -10,7 +10,7 @@ import (
 	"github.com/randflake/randflake/lease"
 )
 
-// A Handle is on one period, if the counter has periods.
+// A Handle hands out numbers of one counter, in one period if it has periods.
 type Handle struct {
 	*counter.Counter
 	As lease.Counter // the counter as the configuration wants it, in that period

@@ -35,7 +35,7 @@ type Space struct {
 	state    atomic.Pointer[State]
 	cancel   context.CancelFunc // ends keepTrying
 	opening  sync.WaitGroup     // of keepTrying
-	made     time.Time          // by New
+	created  time.Time          // by New
 }
 
 // A State is what an open space has, or why the space is not open.
@@ -88,7 +88,7 @@ func New(c config.Space, o Options) (*Space, error) {
 		location: location,
 		options:  o,
 		cancel:   func() {}, // until Open
-		made:     time.Now(),
+		created:  time.Now(),
 	}
 	if c.SecretFile != "" {
 		s.secret, err = local.ReadSecret(c.SecretFile)
@@ -255,7 +255,7 @@ func (s *Space) Phase() Phase {
 	switch {
 	case s.state.Load().err == nil:
 		return Open
-	case time.Since(s.made) <= openTimeout:
+	case time.Since(s.created) <= openTimeout:
 		return Opening
 	}
 	return Away

@@ -38,7 +38,7 @@ type inspector struct {
 	*tool
 	parser
 	home     home              // of the secret
-	json     bool              // print readings so
+	json     bool              // print JSON
 	cipher   *randflake.Cipher // nil if there is no secret, or the IDs need none
 	noSecret error             // why cipher is nil: the error for a Randflake ID
 	now      func() time.Time  // IDs of later times are implausible
@@ -88,7 +88,7 @@ func (i *inspector) openCipher() error {
 	if !i.mayBeRandflake() {
 		return nil
 	}
-	byFlag := i.kind == kindRandflake || i.home.store != "" || i.home.secret.file != "" // findSecret completes home
+	byFlag := i.kind == kindRandflake || i.home.store != "" || i.home.secret.file != "" // before findSecret, which fills home in
 	secret, err := i.home.findSecret()
 	if err == nil {
 		i.cipher = randflake.NewCipher(secret)

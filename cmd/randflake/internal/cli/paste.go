@@ -179,8 +179,8 @@ func isText(text string) bool {
 	return err == nil
 }
 
-// isGosuda reports whether text is as gosuda/randflake prints an ID, and neither a decimal number
-// nor what may be the rest of a text that lost its last digits.
+// isGosuda reports whether text is as gosuda/randflake prints an ID, and no decimal number. A text that
+// begins with g to v is refused: it may be one of ours, cut short.
 func isGosuda(text string) bool {
 	if text == "" || text[0] >= 'g' || isDecimal(text) { // each text begins with g to v
 		return false

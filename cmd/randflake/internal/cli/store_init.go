@@ -206,7 +206,7 @@ func (r *initRequest) ensureSecret() error {
 
 // readCheck puts the check value of the secret into the configuration. Without a secret the space is for any.
 func (r *initRequest) readCheck() error {
-	hasRead := r.config.CheckValue != [8]byte{} // of a variable, which is gone then
+	hasRead := r.config.CheckValue != [8]byte{} // reading RANDFLAKE_SECRET unsets it, so it is read once
 	if hasRead || !r.home.secret.known() {
 		return nil
 	}
