@@ -78,7 +78,7 @@ func (g *Generator) newWork(c *cursor, processors int) work {
 
 // Generate returns a new ID. It never waits for time or I/O: if no ID can be proven unique it returns
 // ErrExhausted, ErrLeaseNotStarted, ErrLeaseEnded, ErrClockBackward, ErrEndOfLife or ErrClosed.
-func (g *Generator) Generate() (ID, error) { // Wait has its lines once more
+func (g *Generator) Generate() (ID, error) { // Wait repeats these lines, which a call would slow
 	if g == nil {
 		panicUnmade()
 	}
@@ -132,7 +132,7 @@ func (g *Generator) generate() (ID, error) {
 // IDs come by one of five ways. The slow ones make attempts until one succeeds, or afterRefusal says
 // that no other helps:
 //
-//	                        Generate    Fill of 1 to 63 IDs    Fill of more, or with Strict
+//	                        Generate    Fill of 1 to 63 IDs    Fill of more, or any call with Strict
 //	the batch has enough    at once     fillFromBatch
 //	otherwise, slowly       generate    fillFromShards         fillFromCursor
 //

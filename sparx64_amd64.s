@@ -13,7 +13,7 @@
 //	the first key; to undo the last    addLast             WHITEN512; UNWHITEN512        WHITEN256; UNWHITEN256
 //
 // x and y always come with their keys added: each round adds those of the next one, and the linear layer those of the
-// next step. The last key lies in memory like the first keys of a ninth step, so all eight steps are alike.
+// next step. Rounds count from 0. The last key lies in memory like the first keys of a ninth step, so all eight steps are alike.
 //
 // As many blocks as a register has lanes are a set. Several sets go side by side, so that the others work while one
 // waits for a result. Macros for a set take its number i and its planes a, b, c, d. SETS is a macro that does another
@@ -21,9 +21,9 @@
 //
 //	registers                      AVX-512             AVX2
 //	planes a, b, c, d of set i     Z(4i) to Z(4i+3)    Y(4i) to Y(4i+3)
-//	key words                      from memory         Y8 to Y11; Y14 in WHITEN256
+//	key words                      from memory         Y8 to Y11; Y14 to whiten
 //	scratch                        Z16, Z20 to Z23     Y12, Y13; outside of the turns Y14, Y15, too
-//	upper words of a raw value     Z17 to Z19
+//	upper words of a raw value     Z17 to Z19          planes b to d, before the first round
 //	swapBytes; fours               Z31                 Y15; Y14
 //
 //	AX    keys of the current step, each word twice in 32 bits, so that one operand broadcasts it

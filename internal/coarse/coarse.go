@@ -55,8 +55,9 @@ func (c *Clock) Read() int64 {
 }
 
 // publish publishes the time t, which was read after published, and returns it. It does so by
-// compare-and-swap: a goroutine that was held up since must not turn the clock back. The one that
-// swaps it from 0 starts the timer, so there is never more than one timer.
+// compare-and-swap: a goroutine that was held up since must not turn the clock back. Only if the clock
+// was started and stopped meanwhile can it do so, until the timer's first tick. The one that swaps it from 0
+// starts the timer, so there is never more than one timer.
 func (c *Clock) publish(published int64, t time.Time) (now int64) {
 	now = c.units(t)
 	if now == published {

@@ -71,7 +71,7 @@ func (m *machine) run() error {
 		err := op.do(m)
 		switch {
 		case err != nil:
-		case m.foreign:
+		case m.foreign: // terms.apply has met a new one
 			err = errForeign
 		case m.executed > maxExecuted:
 			err = errors.New("no end")
@@ -141,7 +141,9 @@ func (m *machine) store(address uint64, v value) error {
 	if err != nil {
 		return err
 	}
-	if sp, ok := constant(m.registers[m.code.arch.sp]); !r.writable || r.name == "stack" && ok && address < sp && !m.code.arch.framesFirst {
+	sp, ok := constant(m.registers[m.code.arch.sp])
+	belowStack := r.name == "stack" && ok && address < sp && !m.code.arch.framesFirst
+	if !r.writable || belowStack {
 		return fmt.Errorf("%x in %s is not to be written", address, r.name)
 	}
 	copy(at, v)
@@ -170,7 +172,7 @@ func number(n uint64, words int) value {
 
 var errVariable = errors.New("an address or a branch depends on the key or on data")
 
-// unsets returns words that nobody has set.
+// unsets returns new variables.
 func (t *terms) unsets(words int) value {
 	v := make(value, words)
 	for i := range v {
