@@ -19,7 +19,7 @@ type told struct {
 // hear adds what the engine told the process of a swap.
 func (t *told) hear(news told) {
 	switch {
-	case t.Term != news.Term && t.Term != "" && t.Losses >= news.Losses:
+	case t.Term != news.Term && t.Term != "" && t.FloorsSet >= news.FloorsSet:
 		return // it comes late
 	case t.Term != news.Term:
 		t.meta, t.position, t.values = news.meta, 0, map[string]string{}
@@ -42,7 +42,7 @@ func (t told) clone() told {
 func (w *world) mustNotice(t told, backup state) bool {
 	m := w.metaIn(backup)
 	if t.Term != m.Term {
-		return t.Losses >= m.Losses || m.Floor <= t.lastWindow
+		return t.FloorsSet >= m.FloorsSet || m.Floor <= t.lastWindow
 	}
 	if !w.blind {
 		return t.position > backup.position

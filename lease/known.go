@@ -66,7 +66,7 @@ func (s *Space) learn(after *snapshot) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.known.meta == nil || s.known.meta.Term != after.meta.Term {
-		if s.known.meta != nil && s.known.meta.Losses >= after.meta.Losses {
+		if s.known.meta != nil && s.known.meta.FloorsSet >= after.meta.FloorsSet {
 			return // the swap was decided before a loss that this handle has noted since
 		}
 		s.known = known{meta: after.meta}

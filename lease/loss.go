@@ -59,13 +59,13 @@ func (s *Space) tryToNote(ctx context.Context, seen *snapshot, why string) (note
 	if err != nil {
 		return false, err
 	}
-	losses := seen.restoredMeta().Losses
+	floorsSet := seen.restoredMeta().FloorsSet
 	err = s.untilDone(ctx, func(latest *snapshot) (done bool, err error) {
 		if latest.isMarked() { // by this process or by another one
 			noted, err = s.setFloor(ctx, latest, why)
 			return noted, err
 		}
-		floorIsSet := latest.meta != nil && latest.meta.Losses > losses // by another process
+		floorIsSet := latest.meta != nil && latest.meta.FloorsSet > floorsSet // by another process
 		noted = marked && floorIsSet
 		return true, nil
 	})
@@ -126,7 +126,7 @@ func (s *Space) setFloor(ctx context.Context, seen *snapshot, why string) (done 
 	m.Term = cryptorand.Text()
 	m.Lineage = seen.Lineage
 	m.Incarnation = seen.Incarnation
-	m.Losses++
+	m.FloorsSet++
 	m.Floor = max(m.Floor, m.newFloor(seen.later()))
 	if seen.isNew() {
 		m.Begin = m.Floor // an earlier space may have leased from a reserve as well
@@ -169,12 +169,12 @@ func (seen *snapshot) restoredMeta() *meta {
 	}
 	// An older copy may have the trust that was taken back since. That stays taken back, unless a
 	// person has just given it anew.
-	mayBeOlder := m.UID == knownMeta.UID && m.Losses <= knownMeta.Losses && m.Lineage != trustMark
+	mayBeOlder := m.UID == knownMeta.UID && m.FloorsSet <= knownMeta.FloorsSet && m.Lineage != trustMark
 	if mayBeOlder && !knownMeta.Trust {
 		m.Trust = false
 	}
 	// Of two values the higher one is safe: it refuses more.
-	m.Losses = max(m.Losses, knownMeta.Losses)
+	m.FloorsSet = max(m.FloorsSet, knownMeta.FloorsSet)
 	m.Begin = max(m.Begin, knownMeta.Begin)
 	m.Floor = max(m.Floor, knownMeta.Floor)
 	return &m

@@ -188,7 +188,7 @@ func (mv *move) successorMeta(retired *meta, seen *snapshot) *meta {
 	m.UID = retired.Successor
 	m.Term = m.UID // the same in each attempt, as counters are copied before
 	m.Predecessor = retired.UID
-	m.Losses++ // a program that still uses the old address, if that leads here now, must see a noted loss
+	m.FloorsSet++ // a program that still uses the old address, if that leads here now, must see a noted loss
 	m.retirement = retirement{}
 	m.Lineage = seen.Lineage
 	m.Incarnation = seen.Incarnation
