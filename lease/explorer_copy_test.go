@@ -70,7 +70,7 @@ func (p *process) goOnAsOriginal(leases []randflake.Lease) {
 func (p *process) learnFrom(other *process) {
 	p.space.known = other.space.known
 	p.space.knownValues = maps.Clone(other.space.knownValues)
-	p.told = other.told.clone()
+	p.acknowledged = other.acknowledged.clone()
 	p.loop.plan = other.loop.plan.Clone()
 }
 

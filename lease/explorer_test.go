@@ -12,7 +12,7 @@ import "testing"
 //	explorer_call_test.go     a call of the store by a process, and what can go wrong with it
 //	explorer_store_test.go    the store: an engine in memory, which loses data
 //	explorer_oracle_test.go   the oracle: what must never happen
-//	explorer_told_test.go     what a process was told, and so which losses it must notice
+//	explorer_told_test.go     what was acknowledged to a process, and so which losses it must notice
 //
 // lab/planted has the bugs that it must find.
 

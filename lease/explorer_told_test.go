@@ -7,50 +7,50 @@ import (
 	"github.com/randflake/randflake/lease/internal/taken"
 )
 
-// told is what the engine has told a process of its own swaps that took effect. If the data go back to before
-// that without a trace, the process must notice it, and note a loss.
-type told struct {
-	meta                         // of the newest term
+// acknowledged is what the engine has told a process of its own swaps that took effect, and the process must
+// remember. If the data go back to before that without a trace, it must notice that, and note a loss.
+type acknowledged struct {
+	meta       meta              // of the newest term
 	position   uint64            // in that term
 	lastWindow int64             // of which it has leases
 	values     map[string]string // by entry, in that term
 }
 
-// hear adds what the engine told the process of a swap.
-func (t *told) hear(news told) {
+// add adds what the engine told the process of one swap.
+func (k *acknowledged) add(news acknowledged) {
 	switch {
-	case t.Term != news.Term && t.Term != "" && t.FloorsSet >= news.FloorsSet:
+	case k.meta.Term != news.meta.Term && k.meta.Term != "" && k.meta.FloorsSet >= news.meta.FloorsSet:
 		return // it comes late
-	case t.Term != news.Term:
-		t.meta, t.position, t.values = news.meta, 0, map[string]string{}
+	case k.meta.Term != news.meta.Term:
+		k.meta, k.position, k.values = news.meta, 0, map[string]string{}
 	}
-	t.position = max(t.position, news.position)
-	for name, value := range news.values { // one
-		if !isOlder(&t.meta, name, value, t.values[name]) {
-			t.values[name] = value
+	k.position = max(k.position, news.position)
+	for name, value := range news.values { // one entry at most, as news is of one swap
+		if !isOlder(&k.meta, name, value, k.values[name]) {
+			k.values[name] = value
 		}
 	}
 }
 
-func (t told) clone() told {
-	t.values = maps.Clone(t.values)
-	return t
+func (k acknowledged) clone() acknowledged {
+	k.values = maps.Clone(k.values)
+	return k
 }
 
-// mustNotice reports whether a process must notice by what it was told that the data are those of a backup,
+// mustNotice reports whether a process must notice by what was acknowledged that the data are those of a backup,
 // whatever it does next.
-func (w *world) mustNotice(t told, backup state) bool {
+func (w *world) mustNotice(k acknowledged, backup state) bool {
 	m := w.metaIn(backup)
-	if t.Term != m.Term {
-		return t.FloorsSet >= m.FloorsSet || m.Floor <= t.lastWindow
+	if k.meta.Term != m.Term {
+		return k.meta.FloorsSet >= m.FloorsSet || m.Floor <= k.lastWindow
 	}
 	if !w.blind {
-		return t.position > backup.position
+		return k.position > backup.position
 	}
 	notices := false
 	for _, name := range entries {
 		switch stored := backup.data[name]; {
-		case isOlder(m, name, stored, t.values[name]):
+		case isOlder(m, name, stored, k.values[name]):
 			notices = true
 		case w.lost(m, name, stored):
 			return false // it may look at this entry alone
@@ -100,52 +100,58 @@ func isOlder(m *meta, name, value, than string) bool {
 // entries are those of a space beside meta.
 var entries = []string{"s/leases", "s/c/days", "s/c/orders"}
 
-// A hearing collects what the engine tells a process in one call of the space. It counts once the space says
-// that it succeeded.
-type hearing struct {
-	told
-	stops int // of the server, before what was read
+// A callEvidence collects what the engine tells a process in one call of the space. It counts once the space
+// says that it succeeded.
+type callEvidence struct {
+	acknowledged acknowledged
+	stops        int // of the server, before what was read
 }
 
-type hearingKey struct{}
+type callEvidenceKey struct{}
 
-// listen returns a context for one call of the space.
-func (p *process) listen(ctx context.Context) (context.Context, *hearing) {
-	h := new(hearing)
-	return context.WithValue(ctx, hearingKey{}, h), h
+// withEvidence returns a context for one call of the space, and what it collects.
+func withEvidence(ctx context.Context) (context.Context, *callEvidence) {
+	evidence := new(callEvidence)
+	return context.WithValue(ctx, callEvidenceKey{}, evidence), evidence
 }
 
 // outdated reports whether a call is a swap that was decided before the server was stopped and older data put
 // back. It may bring the position back to where it was: then only the answer shows the loss, so it does
 // arrive, and at once.
 func (p *process) outdated(ctx context.Context, c call) bool {
-	h, ok := ctx.Value(hearingKey{}).(*hearing)
-	return ok && isSwap(c) && !putsMeta(c) && h.stops < p.world.stops
+	evidence, ok := ctx.Value(callEvidenceKey{}).(*callEvidence)
+	return ok && isSwap(c) && !putsMeta(c) && evidence.stops < p.world.stops
 }
 
-// hear notes an answer, which was made after a number of stops of the server.
-func (p *process) hear(ctx context.Context, c call, a Answer, stops int) {
+// noteAnswer notes an answer, which was made after a number of stops of the server.
+func (p *process) noteAnswer(ctx context.Context, c call, a Answer, stops int) {
 	w := p.world
-	h, listens := ctx.Value(hearingKey{}).(*hearing)
-	if listens {
-		h.stops = stops
+	evidence, collects := ctx.Value(callEvidenceKey{}).(*callEvidence)
+	if collects {
+		evidence.stops = stops
 	}
-	switch {
-	case isSwap(c) && !a.Swapped:
-	case putsMeta(c): // this counts at once: the space says nothing of it
+	if isSwap(c) && !a.Swapped {
+		return // it put nothing
+	}
+	if putsMeta(c) { // this counts at once: the space says nothing of it
 		m := w.decodeMeta(string(c.put[0].Value))
 		if m.matches(a) && (!m.Trust || a.Doubt == "") {
-			p.told.hear(told{meta: *m, position: a.Position})
+			p.acknowledged.add(acknowledged{meta: *m, position: a.Position})
 		}
-	case !listens:
-	case isRead(c): // position and value need not be durable
+		return
+	}
+	if !collects {
+		return // as in ReportLoss
+	}
+	if isRead(c) { // position and value need not be durable
 		if m := w.decodeMeta(string(a.Entries[0].Value)); m != nil {
-			h.told = told{meta: *m}
+			evidence.acknowledged = acknowledged{meta: *m}
 		}
-	default:
-		if m := w.decodeMeta(string(c.expect[0].Value)); m != nil {
-			put := c.put[0]
-			h.told = told{meta: *m, position: a.Position, values: map[string]string{put.Name: string(put.Value)}}
-		}
+		return
+	}
+	if m := w.decodeMeta(string(c.expect[0].Value)); m != nil {
+		put := c.put[0]
+		values := map[string]string{put.Name: string(put.Value)}
+		evidence.acknowledged = acknowledged{meta: *m, position: a.Position, values: values}
 	}
 }
