@@ -47,10 +47,7 @@ end
 
 -- isAsExpected says whether a value is the text if exists is 1, or there is none if exists is 0.
 local function isAsExpected(value, exists, text)
-  if exists == '0' then
-    return not value
-  end
-  return value == text
+  return (value and '1' or '0') == exists and (value or '') == text
 end
 
 local connected = tonumber(field('connected_slaves'))
