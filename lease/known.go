@@ -2,7 +2,8 @@ package lease
 
 import "bytes"
 
-// known is what this handle is sure is durable in the space: what its latest swap showed. If a later answer shows something older, data was lost: see detect.go.
+// known is what this handle is sure is durable in the space: what its latest swap showed. If a later
+// answer shows something older, data was lost: see detect.go.
 type known struct {
 	meta     *meta             // of the newest term; before the first swap it may be from a read: see Open
 	position uint64            // of the data

@@ -57,7 +57,7 @@ func Open(ctx context.Context, engine Engine, config Config) (*Space, error) {
 // readExisting reads the leases. It returns ErrNoSpace if there is no space, or the store is not prepared.
 func (s *Space) readExisting(ctx context.Context) (*snapshot, error) {
 	seen, err := s.read(ctx, leasesRecord)
-	unprepared := seen == nil && errors.Is(err, ErrNoSpace) // says the engine
+	unprepared := errors.Is(err, ErrNoSpace) && !errors.Is(err, errMadeAnew) // says the engine
 	switch {
 	case unprepared:
 		return nil, fmt.Errorf("%w: make the space first", err)
