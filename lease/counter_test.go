@@ -271,9 +271,9 @@ func TestKnownCounters(t *testing.T) {
 		require.NoError(t, s.CreateCounter(t.Context(), Counter{Name: last}))
 	}
 	for _, r := range []record{leasesRecord, counterRecord(last)} {
-		require.That(t, s.knownValues[r.name] != nil, "%s is forgotten", r.name)
+		require.That(t, s.known.values[r.name] != nil, "%s is forgotten", r.name)
 	}
-	require.Equal(t, len(s.knownValues), mostKnown, "known records")
+	require.Equal(t, len(s.known.values), mostKnown, "known records")
 }
 
 // TestCounters lists counters by pages. A move takes them all along.

@@ -54,7 +54,7 @@ func (seen *snapshot) lossWithinTerm() string {
 // one that this handle knows, and above every window that it saw taken.
 func (seen *snapshot) notedByAnother() bool {
 	m, knownMeta := seen.meta, seen.known.meta
-	if m.Losses <= knownMeta.Losses || m.Floor < knownMeta.Floor {
+	if m.FloorsSet <= knownMeta.FloorsSet || m.Floor < knownMeta.Floor {
 		return false
 	}
 	nodes, err := taken.Decode(seen.knownLeases)

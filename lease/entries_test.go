@@ -16,9 +16,9 @@ import (
 
 // TestLargest: the largest entries are no larger than engines on small stores count them.
 func TestLargest(t *testing.T) {
-	nodes := &taken.Nodes{Count: 999999999999}
+	nodes := &taken.Nodes{Takes: 999999999999}
 	for range taken.MaxSteps {
-		nodes.Steps = append(nodes.Steps, taken.Step{From: 9999999999, Next: randflake.MaxNode + 1, Take: 999999999999})
+		nodes.Steps = append(nodes.Steps, taken.Step{From: 9999999999, Next: randflake.MaxNode + 1, LastTake: 999999999999})
 	}
 	leases := nodes.Encode()
 	meta, metaErr := largestMeta.encode()
@@ -108,7 +108,7 @@ var largestMeta = meta{
 	Check:       "0123456789abcdef",
 	UID:         strings.Repeat("A", 26),
 	Term:        strings.Repeat("A", 26),
-	Losses:      1000,
+	FloorsSet:   1000,
 	Begin:       9999999999 / 86400, // as the largest Unix second until 2286
 	Floor:       9999999999 / 86400,
 	Tick:        9999999999 / 48000, // by seconds of a tick

@@ -48,7 +48,7 @@ func (p *process) call(ctx context.Context, c call) (Answer, error) {
 	if w.blind {
 		a.Position = 0
 	}
-	p.hear(ctx, c, a, stops)
+	p.noteAnswer(ctx, c, a, stops)
 	return a, nil
 }
 

@@ -69,8 +69,8 @@ func (p *process) goOnAsOriginal(leases []randflake.Lease) {
 // learnFrom has the original know what its copy knows.
 func (p *process) learnFrom(other *process) {
 	p.space.known = other.space.known
-	p.space.knownValues = maps.Clone(other.space.knownValues)
-	p.told = other.told.clone()
+	p.space.known.values = maps.Clone(other.space.known.values)
+	p.acknowledged = other.acknowledged.clone()
 	p.loop.plan = other.loop.plan.Clone()
 }
 

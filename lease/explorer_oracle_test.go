@@ -4,7 +4,7 @@ import "strings"
 
 // An oracle knows nothing of the protocol. It has every second of a node that a generator used, and every number
 // that a counter gave: neither may have two users. It also has what was stored, for what a person can know when
-// a counter is set, and for which losses a process must notice: explorer_told_test.go.
+// a counter is set, and for which losses a process must notice: explorer_acknowledged_test.go.
 type oracle struct {
 	uses    map[use]*held
 	numbers map[number]bool

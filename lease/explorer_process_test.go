@@ -17,14 +17,14 @@ import (
 // for the generator: the keeper gives it leases, by the methods of a queue, and it makes IDs under all of them.
 // It also takes leases and numbers without the keeper.
 type process struct {
-	world  *world
-	name   int
-	off    int64 // how far the clock is ahead of the world's time
-	frozen bool  // the clock stands still, and shows off
-	space  *Space
-	loop   *loop
-	leases []*held
-	told   told
+	world        *world
+	name         int
+	off          int64 // how far the clock is ahead of the world's time
+	frozen       bool  // the clock stands still, and shows off
+	space        *Space
+	loop         *loop
+	leases       []*held
+	acknowledged acknowledged
 
 	calls  int  // how many calls of the space are under way
 	taking bool // one of them is Take
@@ -72,14 +72,14 @@ func (p *process) open() error {
 	if w.metaIn(w.data.state) == nil {
 		p.create(config)
 	}
-	ctx, h := p.listen(context.Background())
+	ctx, evidence := withEvidence(context.Background())
 	space, err := Open(ctx, conn{w.data, p.call}, config)
 	if err != nil {
 		return err
 	}
 	p.space = space
-	p.told = told{} // what create was told is not known to this handle
-	p.told.hear(h.told)
+	p.acknowledged = acknowledged{} // what create was told is not known to this handle
+	p.acknowledged.add(evidence.acknowledged)
 	p.machine = newMachine(1)
 	p.keep(settings{nodes: uint32(1 + w.IntN(2)), outage: 5 * time.Second})
 	return nil
@@ -152,13 +152,13 @@ func (p *process) take() {
 // Take implements Source, for the keeper.
 func (p *process) Take(ctx context.Context, from, to int64, n uint32) ([]randflake.Lease, error) {
 	p.taking = true
-	ctx, h := p.listen(ctx)
+	ctx, evidence := withEvidence(ctx)
 	leases, err := p.space.Take(ctx, from, to, n)
 	p.taking = false
 	if len(leases) > 0 {
-		p.told.hear(h.told)
+		p.acknowledged.add(evidence.acknowledged)
 		last := leases[len(leases)-1]
-		p.told.lastWindow = max(p.told.lastWindow, p.Limits().WindowOf(last.Start))
+		p.acknowledged.lastWindow = max(p.acknowledged.lastWindow, p.Limits().WindowOf(last.Start))
 	}
 	if p.original != nil {
 		p.goOnAsOriginal(leases)
@@ -194,7 +194,7 @@ func (p *process) count() {
 	n := 1 + w.Int64N(3)
 	w.note("count %d of %s %s for %d", n, counter, period.Key, p.name)
 	p.during(func() {
-		ctx, h := p.listen(context.Background())
+		ctx, evidence := withEvidence(context.Background())
 		run, err := p.space.TakeNumbers(ctx, counter, period, n)
 		switch {
 		case err == nil:
@@ -211,7 +211,7 @@ func (p *process) count() {
 			w.note("(%d sets %s to %d: %v)", p.name, counter, next, err)
 		}
 		if err == nil {
-			p.told.hear(h.told)
+			p.acknowledged.add(evidence.acknowledged)
 		}
 	})
 }

@@ -148,7 +148,7 @@ func (w *world) rollBack() {
 		return
 	}
 	w.lastBackup = &backup
-	noticed := slices.ContainsFunc(w.processes, func(p *process) bool { return w.mustNotice(p.told, backup) })
+	noticed := slices.ContainsFunc(w.processes, func(p *process) bool { return w.mustNotice(p.acknowledged, backup) })
 	reported := !noticed || w.IntN(3) == 0
 	w.note("roll back to position %d of %q, reported: %v", backup.position, backup.lineage, reported)
 	if !reported {
@@ -196,7 +196,7 @@ func (w *world) breakConnections() {
 // killIgnorant kills the processes but one that need not notice that the data are those of a backup.
 func (w *world) killIgnorant(backup state, but *process) {
 	for _, p := range slices.Clone(w.processes) {
-		if p != but && !w.mustNotice(p.told, backup) {
+		if p != but && !w.mustNotice(p.acknowledged, backup) {
 			p.kill()
 		}
 	}

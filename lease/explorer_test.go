@@ -4,15 +4,15 @@ import "testing"
 
 // The explorer plays random schedules of processes that take leases and numbers from one store:
 //
-//	schedule_test.go          what any random schedule has: its seed, and a journal
-//	explorer_test.go          the scenes, and how a schedule of one is played
-//	explorer_world_test.go    the world: time, the processes, and the events that may happen
-//	explorer_process_test.go  a process: the real keeper and space, and a generator that uses each lease
-//	explorer_copy_test.go     a process whose machine is copied
-//	explorer_call_test.go     a call of the store by a process, and what can go wrong with it
-//	explorer_store_test.go    the store: an engine in memory, which loses data
-//	explorer_oracle_test.go   the oracle: what must never happen
-//	explorer_told_test.go     what a process was told, and so which losses it must notice
+//	schedule_test.go               what any random schedule has: its seed, and a journal
+//	explorer_test.go               the scenes, and how a schedule of one is played
+//	explorer_world_test.go         the world: time, the processes, and the events that may happen
+//	explorer_process_test.go       a process: the real keeper and space, and a generator that uses each lease
+//	explorer_copy_test.go          a process whose machine is copied
+//	explorer_call_test.go          a call of the store by a process, and what can go wrong with it
+//	explorer_store_test.go         the store: an engine in memory, which loses data
+//	explorer_oracle_test.go        the oracle: what must never happen
+//	explorer_acknowledged_test.go  what was acknowledged to a process, and so which losses it must notice
 //
 // lab/planted has the bugs that it must find.
 

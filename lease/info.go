@@ -42,7 +42,7 @@ func (s *Space) Info(ctx context.Context) (Info, error) {
 		Trust:        m.Trust,
 		ServerTime:   seen.Time,
 		UnnotedLoss:  seen.loss(),
-		FloorsSet:    m.Losses,
+		FloorsSet:    m.FloorsSet,
 		Why:          m.Why,
 		ReserveOpens: m.leasingResumes(seen.answered),
 		FloorExcess:  m.floorExcess(seen.later()),

@@ -110,7 +110,8 @@ func keep[G Generator](
 func (k *Keeper[G]) Generator() G { return k.generator }
 
 // Close closes the generator and ends the keeper. Nobody else gets its leases, even before they
-// end. Close always returns nil.
+// end. Close always returns nil. If it was called before, it returns at once, although the first call
+// may still wait for a take to end.
 func (k *Keeper[G]) Close() error {
 	if !k.closed.Swap(true) {
 		k.generator.Close()

@@ -2,15 +2,16 @@ package lease
 
 import "bytes"
 
-// known is what this handle is sure is durable in the space: what its latest swap showed. The same of
-// records is in Space.knownValues. If a later answer shows something older, data was lost: see detect.go.
+// known is what this handle is sure is durable in the space: what its latest swap showed. If a later
+// answer shows something older, data was lost: see detect.go.
 type known struct {
-	meta     *meta  // of the newest term; before the first swap it may be from a read: see Open
-	position uint64 // of the data
-	loss     string // the loss that this handle saw and nobody has noted yet, or ""
+	meta     *meta             // of the newest term; before the first swap it may be from a read: see Open
+	position uint64            // of the data
+	loss     string            // the loss that this handle saw and nobody has noted yet, or ""
+	values   map[string][]byte // by record: the leases and counters, mostKnown in all; only with Space.mu held
 }
 
-// mostKnown bounds Space.knownValues, as those who call a service may make up names of counters.
+// mostKnown bounds known.values, as those who call a service may make up names of counters.
 const mostKnown = 4096
 
 // addKnown adds to a snapshot what the handle knows by now.
@@ -18,8 +19,9 @@ func (s *Space) addKnown(seen *snapshot) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	seen.known = s.known
-	seen.knownValue = s.knownValues[seen.record.name]
-	seen.knownLeases = s.knownValues[leasesRecord.name]
+	seen.known.values = nil // it changes
+	seen.knownValue = s.known.values[seen.record.name]
+	seen.knownLeases = s.known.values[leasesRecord.name]
 }
 
 // knownMeta returns the newest meta that this handle knows.
@@ -66,23 +68,22 @@ func (s *Space) learn(after *snapshot) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.known.meta == nil || s.known.meta.Term != after.meta.Term {
-		if s.known.meta != nil && s.known.meta.Losses >= after.meta.Losses {
+		if s.known.meta != nil && s.known.meta.FloorsSet >= after.meta.FloorsSet {
 			return // the swap was decided before a loss that this handle has noted since
 		}
-		s.known = known{meta: after.meta}
-		s.knownValues = map[string][]byte{}
+		s.known = known{meta: after.meta, values: map[string][]byte{}}
 	}
 
 	s.known.position = max(s.known.position, after.Position)
 
 	name := after.record.name
-	latest := s.knownValues[name]
+	latest := s.known.values[name]
 	learnedMeanwhile := !bytes.Equal(latest, after.knownValue)
 	if learnedMeanwhile && after.wentBackFrom(latest, after.value) {
 		return
 	}
-	s.knownValues[name] = after.value
-	if len(s.knownValues) > mostKnown {
+	s.known.values[name] = after.value
+	if len(s.known.values) > mostKnown {
 		s.forgetCounter(name)
 	}
 }
@@ -90,9 +91,9 @@ func (s *Space) learn(after *snapshot) {
 // forgetCounter forgets the value of some counter other than keep. If that counter goes back, only
 // lineage and position show it. It is called with mu held.
 func (s *Space) forgetCounter(keep string) {
-	for name := range s.knownValues {
+	for name := range s.known.values {
 		if name != keep && name != leasesRecord.name {
-			delete(s.knownValues, name)
+			delete(s.known.values, name)
 			return
 		}
 	}

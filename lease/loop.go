@@ -128,12 +128,12 @@ func (l *loop) run(ctx context.Context, pause time.Duration) {
 // pauseFor waits for the pause. After wakeDelay it also ends when a caller is refused. It returns
 // false once the loop is closed.
 func (l *loop) pauseFor(ctx context.Context, pause time.Duration) bool {
-	deaf := min(pause, wakeDelay)
-	if backoff.Sleep(ctx, deaf) != nil {
+	unwakeable := min(pause, wakeDelay)
+	if backoff.Sleep(ctx, unwakeable) != nil {
 		return false
 	}
 	select {
-	case <-time.After(pause - deaf):
+	case <-time.After(pause - unwakeable):
 	case <-l.wake:
 	case <-ctx.Done():
 	}
@@ -161,8 +161,8 @@ func (l *loop) step(ctx context.Context) (pause time.Duration) {
 }
 
 // backOff returns the pause after a step with an error. It doubles the limit, and takes a random time
-// of between half of that and all of it. The pause is no longer than until the leases end, or the
-// present window if that has no lease, but at least shortestPause.
+// of between half of that and all of it. It ends before the leases do, and without a lease before the
+// next window, but it lasts for at least shortestPause.
 func (l *loop) backOff(now time.Time) time.Duration {
 	longest := longestLimit
 	if l.isUrgent() {

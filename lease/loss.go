@@ -48,7 +48,7 @@ func (s *Space) noteLoss(ctx context.Context, seen *snapshot, why string) error 
 	return err
 }
 
-// tryToNote marks the space, and then sets the floor. There are three outcomes:
+// tryToNote marks the space, and then has the floor set. There are three outcomes:
 //
 //   - noted: the floor was set after the mark, by this process or by another one.
 //   - Not noted, without an error: another process was faster than the mark, or the mark was lost. The
@@ -59,15 +59,20 @@ func (s *Space) tryToNote(ctx context.Context, seen *snapshot, why string) (note
 	if err != nil {
 		return false, err
 	}
-	losses := seen.restoredMeta().Losses
+	return s.floorAfter(ctx, marked, seen.restoredMeta().FloorsSet, why)
+}
+
+// floorAfter sets the floor as long as there is a mark. If there is none any more, the loss is noted if this
+// process marked the space, and the floor was set since: it was set floorsSet times before the mark.
+func (s *Space) floorAfter(ctx context.Context, marked bool, floorsSet int, why string) (noted bool, err error) {
 	err = s.untilDone(ctx, func(latest *snapshot) (done bool, err error) {
-		if latest.isMarked() { // by this process or by another one
-			noted, err = s.setFloor(ctx, latest, why)
-			return noted, err
+		if !latest.isMarked() {
+			floorIsSet := latest.meta != nil && latest.meta.FloorsSet > floorsSet // by another process
+			noted = marked && floorIsSet
+			return true, nil
 		}
-		floorIsSet := latest.meta != nil && latest.meta.Losses > losses // by another process
-		noted = marked && floorIsSet
-		return true, nil
+		noted, err = s.setFloor(ctx, latest, why)
+		return noted, err
 	})
 	return noted, err
 }
@@ -126,7 +131,7 @@ func (s *Space) setFloor(ctx context.Context, seen *snapshot, why string) (done 
 	m.Term = cryptorand.Text()
 	m.Lineage = seen.Lineage
 	m.Incarnation = seen.Incarnation
-	m.Losses++
+	m.FloorsSet++
 	m.Floor = max(m.Floor, m.newFloor(seen.later()))
 	if seen.isNew() {
 		m.Begin = m.Floor // an earlier space may have leased from a reserve as well
@@ -169,12 +174,12 @@ func (seen *snapshot) restoredMeta() *meta {
 	}
 	// An older copy may have the trust that was taken back since. That stays taken back, unless a
 	// person has just given it anew.
-	mayBeOlder := m.UID == knownMeta.UID && m.Losses <= knownMeta.Losses && m.Lineage != trustMark
+	mayBeOlder := m.UID == knownMeta.UID && m.FloorsSet <= knownMeta.FloorsSet && m.Lineage != trustMark
 	if mayBeOlder && !knownMeta.Trust {
 		m.Trust = false
 	}
 	// Of two values the higher one is safe: it refuses more.
-	m.Losses = max(m.Losses, knownMeta.Losses)
+	m.FloorsSet = max(m.FloorsSet, knownMeta.FloorsSet)
 	m.Begin = max(m.Begin, knownMeta.Begin)
 	m.Floor = max(m.Floor, knownMeta.Floor)
 	return &m

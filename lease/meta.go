@@ -17,13 +17,13 @@ type meta struct {
 	Limits `json:"-"`
 	Check  string `json:"check,omitempty"` // of the secret
 
-	UID    string `json:"uid"`           // random, and the space's for life
-	Term   string `json:"term"`          // the UID, then random, new with each loss: within one term records only grow
-	Losses int    `json:"floorsSet"`     // how often a loss was noted, trust changed, or the space moved
-	Begin  int64  `json:"-"`             // a window: none before it is ever leased, as an earlier space may have
-	Floor  int64  `json:"-"`             // a window: those before it are leased from the reserve alone
-	Tick   int64  `json:"-"`             // of the slice for windows before the floor: see reserve.go; 0 for none
-	Why    string `json:"why,omitempty"` // why there is a floor
+	UID       string `json:"uid"`           // random, and the space's for life
+	Term      string `json:"term"`          // the UID, then random, new with each loss: within one term records only grow
+	FloorsSet int    `json:"floorsSet"`     // how often: for a loss, a change of trust, a move, or IDs in use
+	Begin     int64  `json:"-"`             // a window: none before it is ever leased, as an earlier space may have
+	Floor     int64  `json:"-"`             // a window: those before it are leased from the reserve alone
+	Tick      int64  `json:"-"`             // of the slice for windows before the floor: see reserve.go; 0 for none
+	Why       string `json:"why,omitempty"` // why there is a floor
 
 	Lineage     string `json:"lineage"`               // of the data, or a mark: see below
 	Incarnation string `json:"incarnation,omitempty"` // of the data when the last loss was noted
@@ -35,7 +35,7 @@ type meta struct {
 	Announced bool     `json:"announced,omitempty"` // a move is to make the space, and until then there is none
 	Abandoned []string `json:"abandoned,omitempty"` // the UIDs of spaces that were announced here, and are never made
 
-	madeFrom [][]byte // entries, for their keys that this program does not know
+	madeFrom [][]byte // the stored entries this was decoded from: encode keeps their unknown keys
 }
 
 // A storedMeta is meta as a store has it.
@@ -133,7 +133,7 @@ func decodeMeta(value []byte) (*meta, error) {
 const (
 	lossMark  = "lost"
 	trustMark = "lost, as trust changed" // by a person, just now
-	newMark   = "lost, as a new space"   // perhaps in place of one
+	newMark   = "lost, as a new space"   // of a new space, which may replace one that was lost
 )
 
 func (m *meta) isMarked() bool {

@@ -53,7 +53,7 @@ func (s *Space) Metrics() []metrics.Metric {
 	return []metrics.Metric{
 		metrics.Gauge("randflake_space_floors_set",
 			"How often the floor was set, for a loss of data, a change of trust, a move or IDs in use, as far as this process has seen.",
-			s.knownMeta().Losses),
+			s.knownMeta().FloorsSet),
 		metrics.Gauge("randflake_space_first_node", "The first node that the space has.", int(s.Limits().FirstNode)),
 		metrics.Gauge("randflake_space_last_node", "The last node that the space has.", int(s.Limits().LastNode())),
 	}

@@ -28,8 +28,8 @@ type move struct {
 }
 
 // Move retires a space, and makes the one that takes its place in engine, with the limits, the
-// check value and the counters of the old one. Of config it takes the name, the clock and the trust,
-// as that of the old space was in another store. With a reserve, leases begin as soon as after a loss
+// check value and the counters of the old one. Of config it takes the name, the clock, and the trust:
+// the old space's was about another store. With a reserve, leases begin as soon as after a loss
 // of data. Move can be called again with the same arguments, wherever it stopped.
 //
 // It returns ErrExists if another space has the name, or a node for the same secret, and ErrRetired
@@ -58,18 +58,18 @@ func (mv *move) run(ctx context.Context) error {
 	if newSeen.meta != nil {
 		return mv.finish(ctx, oldSeen.meta, newSeen.meta)
 	}
-	announced, err := mv.announce(ctx, oldSeen, newSeen)
+	announced, err := mv.announce(ctx, oldSeen, newSeen) // step 1
 	if err != nil {
 		return err
 	}
 	if err := mv.announceCounters(ctx, announced.UID); err != nil {
 		return err
 	}
-	retired, err := mv.from.retire(ctx, mv.retirement(announced.UID), announced.Abandoned)
+	retired, err := mv.from.retire(ctx, mv.retirement(announced.UID), announced.Abandoned) // step 2
 	if err != nil {
 		return err
 	}
-	return mv.makeNew(ctx, retired, announced)
+	return mv.makeNew(ctx, retired, announced) // step 3
 }
 
 // retirement returns that of the old space. uid is the new one's.
@@ -97,7 +97,7 @@ func (mv *move) look(ctx context.Context) (oldSeen, newSeen *snapshot, err error
 func (mv *move) finish(ctx context.Context, oldMeta, newMeta *meta) error {
 	switch {
 	case !newMeta.succeeds(oldMeta):
-		return mv.giveUp(ctx, oldMeta, newMeta)
+		return mv.refuseOther(ctx, oldMeta, newMeta)
 	case newMeta.Retired:
 		return mv.to.moveError(newMeta)
 	}
@@ -120,22 +120,27 @@ func (m *meta) succeeds(old *meta) bool {
 	return m.Predecessor == old.UID && (old.Successor == "" || old.Successor == m.UID)
 }
 
-// giveUp ends a move that finds another space at the new place, by an error. If the old space was retired
-// for one that is never made because of that, it is retired without a successor, to be moved again.
-func (mv *move) giveUp(ctx context.Context, oldMeta, otherMeta *meta) error {
+// refuseOther ends a move that finds another space at the new place, by an error.
+func (mv *move) refuseOther(ctx context.Context, oldMeta, otherMeta *meta) error {
 	if otherMeta.UID == oldMeta.UID { // perhaps by another address
 		return fmt.Errorf("%w: %s and %s are the same space, or one is a copy of the other: take another name or store",
 			ErrExists, mv.from, mv.to)
 	}
 	again := ""
 	if slices.Contains(otherMeta.Abandoned, oldMeta.Successor) {
-		if _, err := mv.from.retire(ctx, retirement{Retired: true}, otherMeta.Abandoned); err != nil {
+		if err := mv.releaseForAnotherMove(ctx, otherMeta.Abandoned); err != nil {
 			return err
 		}
 		again = ", which can be moved again"
 	}
 	return fmt.Errorf("%w: %s: it did not take the place of %s%s: take another name or store",
 		ErrExists, mv.to, mv.from, again)
+}
+
+// releaseForAnotherMove retires the old space without a successor, in place of an abandoned one.
+func (mv *move) releaseForAnotherMove(ctx context.Context, abandoned []string) error {
+	_, err := mv.from.retire(ctx, retirement{Retired: true}, abandoned)
+	return err
 }
 
 // makeNew makes the announced space, unless another call has made it. The space is not made if its data
@@ -154,12 +159,12 @@ func (mv *move) makeNew(ctx context.Context, retired *snapshot, announced *meta)
 	case !seen.announces(announced.UID):
 		return fmt.Errorf("%w: %s: data was lost meanwhile, or another move has begun: try again", ErrOutcomeUnknown, mv.to)
 	}
-	return mv.copyTo(ctx, seen, retired)
+	return mv.makeFrom(ctx, seen, retired)
 }
 
-// copyTo puts counters, and then leases and meta, in place of the announcement that seen shows. Meta
-// comes last, because nobody can use the space until then.
-func (mv *move) copyTo(ctx context.Context, seen, retired *snapshot) error {
+// makeFrom puts the counters of the retired space, and then its leases and the new meta, in place of the
+// announcement that seen shows. Meta comes last, because nobody can use the space until then.
+func (mv *move) makeFrom(ctx context.Context, seen, retired *snapshot) error {
 	m := mv.successorMeta(retired.meta, seen)
 	if err := seen.unfit(m); err != nil {
 		return err
@@ -188,7 +193,7 @@ func (mv *move) successorMeta(retired *meta, seen *snapshot) *meta {
 	m.UID = retired.Successor
 	m.Term = m.UID // the same in each attempt, as counters are copied before
 	m.Predecessor = retired.UID
-	m.Losses++ // a program that still uses the old address, if that leads here now, must see a noted loss
+	m.FloorsSet++ // a program that still uses the old address, if that leads here now, must see a noted loss
 	m.retirement = retirement{}
 	m.Lineage = seen.Lineage
 	m.Incarnation = seen.Incarnation

@@ -74,8 +74,8 @@ func (m *meta) chooseSlice(noted time.Time, nodes *taken.Nodes) {
 	nodes.Restart(m.Floor, m.sliceStart(m.Tick))
 }
 
-// leasingResumes returns when the reserve begins to serve the window that is present then: perhaps
-// before now. The zero time means that no window from now on is served.
+// leasingResumes returns from when on the reserve serves the present window, or will serve one. That may be
+// in the past. The zero time means that no window from now on is served.
 func (m *meta) leasingResumes(now time.Time) time.Time {
 	if m.Tick == 0 {
 		return time.Time{} // no slice is open
@@ -123,10 +123,10 @@ func (l Limits) afterLoss() time.Duration {
 // loss of data, because the leases that they have ahead end before others are granted. It is 0 with
 // the default limits of Randflake.
 func (l Limits) LossPause() time.Duration {
-	again := time.Duration(l.tickSeconds())*time.Second + l.MaxSkew // when the reserve opens
+	resumes := time.Duration(l.tickSeconds())*time.Second + l.MaxSkew // when the reserve opens
 	if l.Reserve == 0 {
-		again = l.MaxSkew + time.Duration(l.Ahead+2)*l.Window // the floor
+		resumes = l.MaxSkew + time.Duration(l.Ahead+2)*l.Window // the floor
 	}
-	ahead := time.Duration(l.Ahead-1) * l.Window
-	return max(again-ahead, 0)
+	covered := time.Duration(l.Ahead-1) * l.Window
+	return max(resumes-covered, 0)
 }

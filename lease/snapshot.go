@@ -53,7 +53,7 @@ func (s *Space) read(ctx context.Context, r record) (*snapshot, error) {
 	})
 }
 
-// observe returns a snapshot of what a call of the engine answers. There is none if the call failed.
+// observe returns a snapshot of what a call of the engine answers, or nil and an error.
 func (s *Space) observe(r record, call func(seen *snapshot) error) (*snapshot, error) {
 	seen := &snapshot{record: r, asked: s.now()}
 	s.addKnown(seen)
@@ -61,7 +61,10 @@ func (s *Space) observe(r record, call func(seen *snapshot) error) (*snapshot, e
 		return nil, err
 	}
 	seen.answered = s.now()
-	return seen, seen.decode(s)
+	if err := seen.decode(s); err != nil {
+		return nil, err
+	}
+	return seen, nil
 }
 
 // decode returns an error if the entries can't be read, or are of another space than that of the handle.
@@ -83,6 +86,9 @@ func (seen *snapshot) decode(s *Space) error {
 	return s.checkSame(seen.known.meta, m)
 }
 
+// errMadeAnew says that there is a space, but not the one that this handle knows.
+var errMadeAnew = fmt.Errorf("%w: it was made anew, with other limits or for another secret: start this program again", ErrNoSpace)
+
 // checkSame returns why a handle that knows before can't go on with m, or nil.
 func (s *Space) checkSame(before, m *meta) error {
 	if before == nil {
@@ -90,8 +96,7 @@ func (s *Space) checkSame(before, m *meta) error {
 	}
 	same := before.Limits == m.Limits && before.Check == m.Check
 	if !same { // its windows may be others
-		return fmt.Errorf("%w: %s was made anew, with other limits or for another secret: start this program again",
-			ErrNoSpace, s)
+		return fmt.Errorf("%w: %s", errMadeAnew, s)
 	}
 	if before.Retired && before.UID != m.UID {
 		return fmt.Errorf("%w: %s: this program used one that was retired, and another space is there now: "+

@@ -24,9 +24,8 @@ type Space struct {
 	mostSteps int // that the taken nodes may have: taken.MaxSteps
 
 	// With mu held.
-	mu          sync.Mutex
-	known       known
-	knownValues map[string][]byte // by record: the leases and counters, mostKnown in all
+	mu    sync.Mutex
+	known known
 }
 
 // openTimeout bounds Open, Create and the first look of Move, as some engines wait for their server for ever.
@@ -58,7 +57,7 @@ func Open(ctx context.Context, engine Engine, config Config) (*Space, error) {
 // readExisting reads the leases. It returns ErrNoSpace if there is no space, or the store is not prepared.
 func (s *Space) readExisting(ctx context.Context) (*snapshot, error) {
 	seen, err := s.read(ctx, leasesRecord)
-	unprepared := seen == nil && errors.Is(err, ErrNoSpace) // says the engine
+	unprepared := errors.Is(err, ErrNoSpace) && !errors.Is(err, errMadeAnew) // says the engine
 	switch {
 	case unprepared:
 		return nil, fmt.Errorf("%w: make the space first", err)
@@ -160,12 +159,12 @@ func newSpace(engine Engine, config Config) (*Space, error) {
 		return nil, err
 	}
 	s := &Space{
-		engine:      engine,
-		name:        cmp.Or(config.Name, "default"),
-		now:         config.Clock,
-		sleep:       backoff.Sleep,
-		mostSteps:   taken.MaxSteps,
-		knownValues: map[string][]byte{},
+		engine:    engine,
+		name:      cmp.Or(config.Name, "default"),
+		now:       config.Clock,
+		sleep:     backoff.Sleep,
+		mostSteps: taken.MaxSteps,
+		known:     known{values: map[string][]byte{}},
 	}
 	if s.now == nil {
 		s.now = time.Now

@@ -20,8 +20,8 @@ type bounds struct {
 
 	// How far candidate and clock may be apart, in whole units: see plan.go.
 	ahead int64 // how far ahead of the clock a unit may be used: RunAhead's limit, rounded down, or 0
-	hold  int64 // how far the clock may step back from an opened candidate: 10 s, rounded up, or 0 with StepBack
-	lag   int64 // how far the clock may be past an awaited candidate: 20 ms, rounded down, but at least 1
+	hold  int64 // how far the clock may step back from a begun candidate: 10 s, rounded up, or 0 with StepBack
+	lag   int64 // how far the clock may be past an awaited candidate, as timers are late: 20 ms, rounded down, but at least 1
 }
 
 // boundsOf returns a lease and a policy in the cursor's terms. If the lease can't be used, the error

@@ -6,7 +6,7 @@ import "hash/maphash"
 type candidate struct {
 	zeroSlot uint64 // that of unit 0 with the candidate's rollback
 	unit     int64
-	opened   bool
+	begun    bool
 }
 
 // slot returns the candidate's slot, which all its values have in common.
@@ -25,13 +25,13 @@ func (b *bounds) candidate(next uint64) candidate {
 	if next&(1<<(b.sequenceBits&63)-1) == 0 { // the unit of next-1 is used up
 		return candidate{zeroSlot: zeroSlot, unit: unit + 1}
 	}
-	return candidate{zeroSlot: zeroSlot, unit: unit, opened: true}
+	return candidate{zeroSlot: zeroSlot, unit: unit, begun: true}
 }
 
 // newestUnit returns the newest unit used, or if there is none, the unit before the first one that may be used.
 func (b *bounds) newestUnit(next uint64) int64 {
 	c := b.candidate(next)
-	if c.opened {
+	if c.begun {
 		return c.unit
 	}
 	return c.unit - 1
@@ -42,7 +42,7 @@ func (b *bounds) newestUnit(next uint64) int64 {
 func (b *bounds) due(next uint64, now int64) int64 {
 	c := b.candidate(next)
 	unit := c.unit - b.ahead
-	if c.opened {
+	if c.begun {
 		unit -= b.hold
 	}
 	usedUpEarly := c.unit >= b.endUnit // the whole lease, ahead of the clock

@@ -42,7 +42,7 @@ type cursor struct {
 	bounds bounds // of the lease: see bounds.go; its methods, the rules, are in plan.go
 
 	// made is the generator's count. The first ID of a unit is added at once, so that a generator that makes a
-	// few does not look idle. The others are added when the next unit is opened, or the lease ends.
+	// few does not look idle. The others are added when the next unit is begun, or the lease ends.
 	made *atomic.Uint64
 }
 

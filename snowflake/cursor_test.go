@@ -68,7 +68,7 @@ func TestPlanExhaustively(t *testing.T) {
 func planProblem(b *bounds, next, awaited uint64, now int64) string {
 	p, err := b.planAt(next, awaited, now)
 	c := b.candidate(next)
-	opened, newest := c.opened, b.newestUnit(next)
+	begun, newest := c.begun, b.newestUnit(next)
 	if err != nil {
 		return refusalProblem(b, next, awaited, now, err)
 	}
@@ -97,11 +97,11 @@ func planProblem(b *bounds, next, awaited uint64, now int64) string {
 		return fmt.Sprintf("rollback %d became %d", before, rollback)
 	case unit < b.firstUnit || unit >= b.endUnit:
 		return fmt.Sprintf("unit %d is not in the lease", unit)
-	case behind < -b.ahead && (!opened || unit != newest || behind < -b.ahead-b.hold):
+	case behind < -b.ahead && (!begun || unit != newest || behind < -b.ahead-b.hold):
 		return fmt.Sprintf("unit %d is too far ahead of the clock", unit)
 	case behind > 0 && (behind > b.lag || p.first>>b.sequenceBits >= awaited):
 		return fmt.Sprintf("unit %d is too late", unit)
-	case behind > 0 && !opened && p.awaitedEnd != rollback<<b.timeBits+uint64(now)+1:
+	case behind > 0 && !begun && p.awaitedEnd != rollback<<b.timeBits+uint64(now)+1:
 		return fmt.Sprintf("the units up to %d are not awaited, but those below %d", now, p.awaitedEnd)
 	}
 	return ""
@@ -109,7 +109,7 @@ func planProblem(b *bounds, next, awaited uint64, now int64) string {
 
 func refusalProblem(b *bounds, next, awaited uint64, now int64, err error) string {
 	c := b.candidate(next)
-	candidate, opened := c.unit, c.opened
+	candidate, begun := c.unit, c.begun
 	newest := b.newestUnit(next)
 	inLease := now < b.endUnit && (now >= b.firstUnit || next != b.base)
 	ok := false
@@ -121,9 +121,9 @@ func refusalProblem(b *bounds, next, awaited uint64, now int64, err error) strin
 	case errLeaseNotStarted:
 		ok = now < b.firstUnit && next == b.base
 	case errExhausted:
-		ok = inLease && !opened && candidate > now && newest <= now+b.ahead && (candidate > now+b.ahead || candidate >= b.endUnit)
+		ok = inLease && !begun && candidate > now && newest <= now+b.ahead && (candidate > now+b.ahead || candidate >= b.endUnit)
 	case errClockBackward:
-		ok = inLease && newest > now+b.ahead && (!opened || newest > now+b.ahead+b.hold)
+		ok = inLease && newest > now+b.ahead && (!begun || newest > now+b.ahead+b.hold)
 	}
 	if !ok {
 		return err.Error()

@@ -1,28 +1,26 @@
 package snowflake
 
-// The rules by which a cursor hands out values. A claim gets values of one unit of time. Their words:
+// The rules by which a cursor hands out values. A claim gets values of one unit of time, which depends on how
+// many units the candidate is ahead of the clock. The candidate is the unit of the newest value, or the next one
+// if that was its last value; at first, the lease's first.
 //
-//	slot       a unit with a rollback: see cursor.go
-//	candidate  the unit of the newest value, or the next one if that was its last value; at first, the lease's first
-//	opened     of a candidate: the newest value is in it
-//	awaited    of a candidate: callers wait for it, or it passed before the unit that they waited for was opened
-//	ahead      how many units ahead of the clock a candidate may be opened: the limit of RunAhead, or 0
-//	hold       how many more units an opened candidate may be ahead of a clock that stepped back
-//	lag        how many units late an awaited candidate may be used, as the timers of callers are late
+//	-lag ... -1   0, the clock's unit ... ahead   ahead + 1 ... ahead + hold
+//	late          may be begun                    only if it is begun: the clock stepped back
 //
-// What a claim gets depends on how many units the candidate is ahead of the clock:
-//
-//	units ahead              if it is opened   if not
-//	less than -lag           the clock's unit  the clock's unit
-//	-lag to -1, not awaited  the clock's unit  the clock's unit
+//	units ahead              if it is begun    if not
 //	-lag to -1, awaited      the rest of it    all of it
+//	below 0 otherwise        the clock's unit  the clock's unit
 //	0 to ahead               the rest of it    all of it, or errExhausted if the lease ends before it
 //	ahead + 1                the rest of it *  errExhausted: all units that may be used are used up
 //	more                     the rest of it *  errClockBackward
 //
 // (*) But errClockBackward from ahead + hold + 1 on.
 //
-// With the clock's unit, what is left of an opened candidate is lost. With StepBack a claim gets the clock's
+// It is begun if the newest value is in it, and awaited if callers wait for it, or it passed before the unit
+// that they waited for was begun. A unit with a rollback is a slot: see cursor.go. ahead, hold and lag are in
+// bounds.go.
+//
+// With the clock's unit, what is left of a begun candidate is lost. With StepBack a claim gets the clock's
 // unit with a higher rollback in place of errClockBackward. With RandomStart a unit begins with another value
 // than its first.
 
@@ -30,7 +28,7 @@ package snowflake
 type plan struct {
 	first, left uint64 // the first value, and how many there are from it to the end of its unit
 	awaitedEnd  uint64 // what to raise cursor.awaitedEnd to, or 0
-	count       uint64 // what to add to the count of IDs, if the plan opens a unit
+	count       uint64 // what to add to the count of IDs, if the plan begins a unit
 }
 
 // planAt is the table: it returns what a claim may take from a cursor at next with a clock at now. It is a
@@ -49,19 +47,19 @@ func (b *bounds) planAt(next, awaitedEnd uint64, now int64) (plan, error) {
 	}
 	c := b.candidate(next)
 	switch {
-	case c.opened && now <= c.unit && c.unit-now <= b.ahead+b.hold: // nearly always, so it comes first
-		return b.planRest(c, next), nil // 0 or more ahead, opened
+	case c.begun && now <= c.unit && c.unit-now <= b.ahead+b.hold: // nearly always, so it comes first
+		return b.planRest(c, next), nil // 0 or more ahead, begun
 	case now < c.unit:
 		return b.planEarly(c, next, now)
 	}
-	return b.planDue(c, next, awaitedEnd, now), nil
+	return b.planLate(c, next, awaitedEnd, now), nil
 }
 
-// planEarly is planAt for a clock that is before the candidate, if that is not opened or is too far ahead.
+// planEarly is planAt for a clock that is before the candidate, if that is not begun or is too far ahead.
 func (b *bounds) planEarly(c candidate, next uint64, now int64) (plan, error) {
 	beyond := c.unit - now - b.ahead // how far the candidate is beyond the units that may be used
 	switch {
-	case c.opened: // ahead + hold + 1 or more
+	case c.begun: // ahead + hold + 1 or more
 		return plan{}, errClockBackward
 	case beyond > 1: // more than ahead + 1: the newest unit used is beyond them, too
 		return plan{}, errClockBackward
@@ -70,11 +68,11 @@ func (b *bounds) planEarly(c candidate, next uint64, now int64) (plan, error) {
 	case c.unit >= b.endUnit:
 		return plan{}, errExhausted
 	}
-	return b.planWhole(c.slot(), next), nil // 0 to ahead, not opened
+	return b.planWhole(c.slot(), next), nil // 0 to ahead, not begun
 }
 
-// planDue is planAt for a clock that is past the candidate, or in one that is not opened.
-func (b *bounds) planDue(c candidate, next, awaitedEnd uint64, now int64) plan {
+// planLate is planAt for a clock that is past the candidate, or in one that is not begun.
+func (b *bounds) planLate(c candidate, next, awaitedEnd uint64, now int64) plan {
 	clockSlot := c.zeroSlot + uint64(now)
 	awaited := c.slot() < awaitedEnd
 	switch {
@@ -82,7 +80,7 @@ func (b *bounds) planDue(c candidate, next, awaitedEnd uint64, now int64) plan {
 		return b.planWhole(clockSlot, next)
 	case !awaited: // -lag to -1, not awaited; or 0, where the clock's unit is the candidate
 		return b.planWhole(clockSlot, next)
-	case c.opened: // -lag to -1, awaited
+	case c.begun: // -lag to -1, awaited
 		return b.planRest(c, next)
 	}
 	p := b.planWhole(c.slot(), next)
@@ -90,8 +88,9 @@ func (b *bounds) planDue(c candidate, next, awaitedEnd uint64, now int64) plan {
 	return p
 }
 
-// planRest returns a plan for the values that are left of an opened candidate.
+// planRest returns a plan for the values that are left of a begun candidate.
 func (b *bounds) planRest(c candidate, next uint64) plan {
+	// The &63 keeps the shift quick: see candidate.go.
 	return plan{first: next, left: (c.slot()+1)<<(b.sequenceBits&63) - next}
 }
 

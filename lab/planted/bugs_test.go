@@ -39,7 +39,7 @@ var bugs = []bug{
 	},
 	{"a floor that falls", "lease/loss.go", losses, 2000,
 		"m.Floor = max(m.Floor, m.newFloor(seen.later()))",
-		"m.Floor = m.newFloor(seen.later()) - 2*int64(m.Losses%2)",
+		"m.Floor = m.newFloor(seen.later()) - 2*int64(m.FloorsSet%2)",
 	},
 
 	{"a floor of a wrong clock that looks right", "lease/loss.go", "^TestFloorExcess$", 0,
@@ -107,7 +107,7 @@ var bugs = []bug{
 		" {",
 	},
 	{"another space that is older", "lease/detect.go", losses, 2000,
-		"m.Losses <= knownMeta.Losses || ",
+		"m.FloorsSet <= knownMeta.FloorsSet || ",
 		"",
 	},
 
@@ -120,7 +120,7 @@ var bugs = []bug{
 		`m.Lineage = trustMark`,
 		`m.Lineage = seen.Lineage
 	m.Incarnation = seen.Incarnation
-	m.Losses++`,
+	m.FloorsSet++`,
 	},
 	{"a doubt ignored", "lease/trust.go", losses, 8000,
 		`if !trust || seen.Doubt == "" {`,
@@ -150,12 +150,12 @@ var bugs = []bug{
 		"s.known.position = after.Position",
 	},
 	{"an older space learned", "lease/known.go", counters, 8000,
-		"if s.known.meta != nil && s.known.meta.Losses >= after.meta.Losses {",
+		"if s.known.meta != nil && s.known.meta.FloorsSet >= after.meta.FloorsSet {",
 		"if false {",
 	},
 	// The same text as above: two tests find it, each for itself.
 	{"a late answer to the swap of meta", "lease/known.go", "^TestLossFound$", 0,
-		"if s.known.meta != nil && s.known.meta.Losses >= after.meta.Losses {",
+		"if s.known.meta != nil && s.known.meta.FloorsSet >= after.meta.FloorsSet {",
 		"if false {",
 	},
 
@@ -233,7 +233,7 @@ var bugs = []bug{
 	},
 	{"a slice by the count of losses", "lease/reserve.go", losses, 4000,
 		"m.Tick = m.tickOf(noted)",
-		"m.Tick = m.tickOf(noted)/64*64 + int64(m.Losses)",
+		"m.Tick = m.tickOf(noted)/64*64 + int64(m.FloorsSet)",
 	},
 	{"a lease beyond the end of the slice", "lease/take.go", losses, 4000,
 		"if int64(next)+int64(t.want) > int64(end) {",
@@ -259,7 +259,7 @@ var bugs = []bug{
 		"return seen.announced != nil && seen.announced.UID == uid",
 	},
 	{"a move taken for a loss that was not noted", "lease/move.go", "^TestMove", 0,
-		"m.Losses++ ",
+		"m.FloorsSet++ ",
 		"// ",
 	},
 	{"a space retired for two others", "lease/retire.go", chains, 1000,

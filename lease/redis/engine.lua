@@ -25,7 +25,7 @@ if field('cluster_enabled') == '1' then
   incarnation = incarnation .. ' ' .. string.match(redis.call('CLUSTER', 'INFO'), 'cluster_my_epoch:(%d+)')
 end
 
--- Before the first rewrite has ended, nothing is in the file. Redis does not tell it from others.
+-- Before the first rewrite has ended, nothing is in the file. INFO does not say whether a rewrite is the first one.
 local doubt = ''
 if field('aof_rewrite_in_progress') ~= '0' or field('aof_rewrite_scheduled') ~= '0' then
   doubt = 'the append-only file is rewritten, maybe for the first time, so a restart may lose what was acknowledged: wait until that has ended'
@@ -37,43 +37,66 @@ local function answer(position, swapped)
   return {tonumber(time[1]), tonumber(time[2]), tonumber(position), swapped, lineage, incarnation, doubt, found}
 end
 
--- add appends a name and its value, false if there is none, and returns the value.
-local function add(name)
-  found[#found + 1] = name
-  found[#found + 1] = redis.call('HGET', ENTRIES, name)
-  return found[#found]
+-- readEntry adds an entry to found: its name, and its value, or false if there is none. It returns the value.
+local function readEntry(name)
+  local value = redis.call('HGET', ENTRIES, name)
+  table.insert(found, name)
+  table.insert(found, value)
+  return value
+end
+
+-- isAsExpected says whether a value is the text if exists is 1, or there is none if exists is 0.
+local function isAsExpected(value, exists, text)
+  return (value and '1' or '0') == exists and (value or '') == text
 end
 
 local connected = tonumber(field('connected_slaves'))
-if field('role') ~= 'master' then return {err = 'READONLY the server is a replica'} end
-if connected < replicas then return {err = string.format('NOREPLICAS %d of %d replicas are connected', connected, replicas)} end
+if field('role') ~= 'master' then
+  return {err = 'READONLY the server is a replica'}
+end
+if connected < replicas then
+  return {err = string.format('NOREPLICAS %d of %d replicas are connected', connected, replicas)}
+end
 if operation == 'prepare' then
   redis.call('HSETNX', ENTRIES, '#swaps', 1)
   redis.call('HSETNX', ENTRIES, '#lineage', ARGV[3])
 end
 local swaps = redis.call('HGET', ENTRIES, '#swaps')
 lineage = redis.call('HGET', ENTRIES, '#lineage')
-if not (swaps and lineage) then return {err = 'NOSTORE nothing is there'} end
-if not string.match(swaps, '^[1-9]%d*$') or #swaps > 15 then return {err = 'CORRUPT #swaps is ' .. swaps} end -- for HINCRBY, and in a double
-if operation == 'prepare' then return answer(swaps, 0) end
+if not (swaps and lineage) then
+  return {err = 'NOSTORE nothing is there'}
+end
+if not string.match(swaps, '^[1-9]%d*$') or #swaps > 15 then -- at most 15 digits, which HINCRBY and Lua's double both hold
+  return {err = 'CORRUPT #swaps is ' .. swaps}
+end
+if operation == 'prepare' then
+  return answer(swaps, 0)
+end
 if operation == 'read' then
-  for i = 3, #ARGV do add(ARGV[i]) end
+  for i = 3, #ARGV do
+    readEntry(ARGV[i])
+  end
   return answer(swaps, 0)
 end
 if operation == 'list' then
-  for _, name in ipairs(redis.call('ZRANGE', NAMES, ARGV[3], ARGV[4], 'BYLEX', 'LIMIT', 0, ARGV[5])) do add(name) end
+  local names = redis.call('ZRANGE', NAMES, ARGV[3], ARGV[4], 'BYLEX', 'LIMIT', 0, ARGV[5])
+  for _, name in ipairs(names) do
+    readEntry(name)
+  end
   return answer(swaps, 0)
 end
 
-local put, swapped = 4 + 3 * ARGV[3], 1
-for i = 4, put - 1, 3 do
-  local value = add(ARGV[i])
-  if (value and '1' or '0') ~= ARGV[i + 1] or (value or '') ~= ARGV[i + 2] then
+local firstExpected = 4
+local firstPut = firstExpected + 3 * tonumber(ARGV[3])
+local swapped = 1
+for i = firstExpected, firstPut - 1, 3 do
+  local value = readEntry(ARGV[i])
+  if not isAsExpected(value, ARGV[i + 1], ARGV[i + 2]) then
     swapped = 0
   end
 end
 if swapped == 1 then
-  for i = put, #ARGV, 2 do
+  for i = firstPut, #ARGV, 2 do
     redis.call('ZADD', NAMES, 0, ARGV[i]) -- first: it fails where there is something else
     redis.call('HSET', ENTRIES, ARGV[i], ARGV[i + 1])
   end

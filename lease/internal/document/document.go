@@ -55,17 +55,17 @@ type Document struct {
 // An Engine keeps entries in a document. It implements [lease.Engine].
 type Engine struct {
 	backend         Backend
-	most            int                      // bytes to which the content may grow
-	last            atomic.Pointer[snapshot] // so that a Swap after a Read is one request
+	maxBytes        int                      // to which the content may grow
+	lastSeen        atomic.Pointer[snapshot] // so that a Swap after a Read is one request
 	checked, closed atomic.Bool
 }
 
 var _ lease.Engine = (*Engine)(nil)
 
 // New returns an engine on a backend. It adds no entry if the content could then grow to more bytes
-// than most, so that there is room to change those that it has.
-func New(b Backend, most int) *Engine {
-	return &Engine{backend: b, most: most}
+// than maxBytes, so that there is room to change those that it has.
+func New(b Backend, maxBytes int) *Engine {
+	return &Engine{backend: b, maxBytes: maxBytes}
 }
 
 // A content is that of the document, as JSON.
@@ -114,7 +114,7 @@ func (e *Engine) Swap(ctx context.Context, expect, put []lease.Entry) (answer le
 	if err := e.checkUsable(ctx); err != nil {
 		return answer, swap.Unmade(err)
 	}
-	recent := e.recent()
+	recent := e.recentlySeen()
 	err = e.retryChanged(ctx, func() (err error) {
 		answer, err = e.trySwap(ctx, recent, expect, put)
 		recent = nil // or it would be tried again
@@ -179,15 +179,15 @@ func (e *Engine) replace(ctx context.Context, snap *snapshot, put []lease.Entry)
 		return lease.Answer{}, swap.Unsent(err)
 	}
 	after := &snapshot{next, doc, wallClock()}
-	e.last.Store(after)
+	e.lastSeen.Store(after)
 	answer := after.answer(nil)
 	answer.Swapped = true
 	return answer, nil
 }
 
-// recent returns what was seen last, unless that was long ago.
-func (e *Engine) recent() *snapshot {
-	if snap := e.last.Load(); snap != nil && wallClock().Sub(snap.seen).Abs() < time.Minute {
+// recentlySeen returns lastSeen, unless that was long ago.
+func (e *Engine) recentlySeen() *snapshot {
+	if snap := e.lastSeen.Load(); snap != nil && wallClock().Sub(snap.seen).Abs() < time.Minute {
 		return snap
 	}
 	return nil
@@ -249,12 +249,13 @@ func (e *Engine) load(ctx context.Context) (*snapshot, error) {
 		return nil, fmt.Errorf("%s: %w: it has other content: nothing was changed: %w", e, lease.ErrCorrupt, err)
 	}
 	snap.markCopy()
-	e.last.Store(snap)
+	e.lastSeen.Store(snap)
 	return snap, nil
 }
 
-// CopyAge tells a copy of the document, which a person made, by its age: it was made longer than this
-// after its content was written. We assume that no server accepts a Put so long after it was sent.
+// CopyAge tells copies: a document put more than CopyAge after its content was written is a copy that a
+// person made. We assume that no server accepts a Put so long after the engine has decided to send it. If
+// one does, as when the machine was suspended just before that, a loss of data is noted in vain.
 const CopyAge = 20 * time.Minute
 
 // markCopy gives a copy a lineage of its own: the random text of Prepare, which has 26 characters, and

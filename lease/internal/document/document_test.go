@@ -130,9 +130,9 @@ func TestRequests(t *testing.T) {
 			{"after less than a minute", func() { time.Sleep(time.Minute - 1) }, leasetest.Entry("a", "1"), true, 0, 1},
 			{"after a minute", func() { time.Sleep(time.Minute) }, leasetest.Entry("a", "1"), true, 1, 1},
 			{"after the clock was set back", func() {
-				v := *e.last.Load()
+				v := *e.lastSeen.Load()
 				v.seen = v.seen.Add(2 * time.Minute)
-				e.last.Store(&v)
+				e.lastSeen.Store(&v)
 			}, leasetest.Entry("a", "1"), true, 1, 1},
 			{"of a new handle", func() { e = New(m, much) }, leasetest.Entry("a", "1"), true, 1, 1},
 			{"that expects what is not there", func() {}, leasetest.Entry("a", "2"), false, 1, 0},
@@ -301,13 +301,13 @@ func TestFull(t *testing.T) {
 		{10000, "c/meta", false},
 		{0, "a", false},
 	} {
-		e.most = tt.most
+		e.maxBytes = tt.most
 		a, err := e.Swap(t.Context(), nil, leasetest.Entry(tt.name, "2"))
 		if errors.Is(err, lease.ErrStore) != tt.full || err != nil && !strings.Contains(err.Error(), "full") {
 			t.Errorf("%+v: %+v, %v", tt, a, err)
 		}
 	}
-	e.most = 18000
+	e.maxBytes = 18000
 	leasetest.Put(t, e, "c/meta", strings.Repeat("2", 4000)) // as a newer program's can be
 	_, err := e.Swap(t.Context(), nil, leasetest.Entry("d/meta", "2"))
 	require.ErrorSays(t, err, "full", "beside a large meta")
@@ -343,7 +343,7 @@ func TestOutcome(t *testing.T) {
 		"no answer to a write":   {nil, broken, false},
 	} {
 		m, e := prepared(t)
-		e.last.Store(nil)
+		e.lastSeen.Store(nil)
 		m.fails, m.failsPut = fails.get, fails.put
 		if _, err := e.Swap(t.Context(), nil, leasetest.Entry("a", "2")); err == nil || errors.Is(err, lease.ErrStore) != fails.unmade {
 			t.Errorf("%s: error %v, which says that nothing was changed: want %v", what, err, fails.unmade)

@@ -17,12 +17,12 @@ func (e *Engine) checkRoom(before, next content) error {
 	}
 	spaces, size := before.grown()
 	_, after := next.grown()
-	if after <= max(size, e.most) {
+	if after <= max(size, e.maxBytes) {
 		return nil
 	}
 	return fmt.Errorf("%w: %s: full: its %d spaces, with their counters, can grow to %d of %d bytes: "+
 		"keep further ones in another store",
-		lease.ErrStore, e, spaces, size, e.most)
+		lease.ErrStore, e, spaces, size, e.maxBytes)
 }
 
 // grown returns how many spaces the content has, and how many bytes it would have if each entry were

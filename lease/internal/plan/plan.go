@@ -147,6 +147,16 @@ func (p *Plan) AskAgain(window int64) { delete(p.outcomes, window) }
 // AskAllAgain makes all windows wanted again.
 func (p *Plan) AskAllAgain() { clear(p.outcomes) }
 
+// Missing returns why the gap has no lease, or nil if that window was not asked for.
+func (p *Plan) Missing(now time.Time) error { return p.outcomes[p.gap(now)].err }
+
+// What is left of the leases, where the present window has one, and where it has none:
+//
+//	| leased | leased | no lease           | no lease | leased
+//	    now           gap                  gap  now
+//	                  End                  End
+//	                  Deadline                        Deadline
+
 // gap returns the first window without a lease: the present one or a later one.
 func (p *Plan) gap(now time.Time) int64 {
 	window := p.windowOf(now)
@@ -155,9 +165,6 @@ func (p *Plan) gap(now time.Time) int64 {
 	}
 	return window
 }
-
-// Missing returns why the gap has no lease, or nil if that window was not asked for.
-func (p *Plan) Missing(now time.Time) error { return p.outcomes[p.gap(now)].err }
 
 // End returns until when there are leases without a gap. If the present window has none, that is when it began.
 func (p *Plan) End(now time.Time) time.Time { return p.start(p.gap(now)) }

@@ -28,14 +28,15 @@ import (
 //
 // So old windows, and those of a clock that was wrong for a month, cost no space, and no window is ever closed.
 type Nodes struct {
-	Count int64 // how often nodes of a window were taken, by all processes
+	Takes int64 // how often nodes of a window were taken, by all processes
 	Steps []Step
 }
 
+// A Step has consecutive windows with the same next free node.
 type Step struct {
-	From int64  // the first window
-	Next uint32 // the next free node of each of its windows
-	Take int64  // Count as the newest take in this step left it
+	From     int64  // the first window
+	Next     uint32 // the next free node of each of its windows
+	LastTake int64  // Takes as the newest take in this step left it
 }
 
 // MaxSteps bounds the entry to about two kilobytes.
@@ -43,9 +44,9 @@ const MaxSteps = 64
 
 // Encode returns the fields in order, with blanks between.
 func (n *Nodes) Encode() []byte {
-	b := fmt.Append(nil, n.Count)
+	b := fmt.Append(nil, n.Takes)
 	for _, step := range n.Steps {
-		b = fmt.Appendf(b, " %d %d %d", step.From, step.Next, step.Take)
+		b = fmt.Appendf(b, " %d %d %d", step.From, step.Next, step.LastTake)
 	}
 	return b
 }
@@ -63,14 +64,14 @@ func Decode(value []byte) (*Nodes, error) {
 		}
 		fields = append(fields, field)
 	}
-	n := &Nodes{Count: fields[0], Steps: make([]Step, 0, MaxSteps+2)} // Put splits off two at most
+	n := &Nodes{Takes: fields[0], Steps: make([]Step, 0, MaxSteps+2)} // Put splits off two at most
 	last := int64(-1)
 	for triple := range slices.Chunk(fields[1:], 3) {
 		if len(triple) < 3 || triple[1] > math.MaxUint32 || triple[0] <= last {
 			return nil, fmt.Errorf("%.100q: want windows in ascending order", value)
 		}
 		last = triple[0]
-		n.Steps = append(n.Steps, Step{From: triple[0], Next: uint32(triple[1]), Take: triple[2]})
+		n.Steps = append(n.Steps, Step{From: triple[0], Next: uint32(triple[1]), LastTake: triple[2]})
 	}
 	if len(n.Steps) == 0 || n.Steps[0].From != 0 {
 		return nil, fmt.Errorf("%.100q: want a step from window 0 on", value)
@@ -92,15 +93,16 @@ func (n *Nodes) index(window int64) int {
 
 // Put sets the next free node of one window. MergeTo comes after it.
 func (n *Nodes) Put(window int64, next uint32) {
-	n.Count++
+	n.Takes++
 	n.split(window + 1)
 	n.split(window)
-	n.Steps[n.index(window)] = Step{window, next, n.Count}
+	n.Steps[n.index(window)] = Step{window, next, n.Takes}
 }
 
 // MergeTo merges steps that are equal, and then others while there are more than most. Steps before
 // the floor are not merged with those from it on: where there is a reserve, they have its nodes, and
-// Restart has made a step begin at the floor.
+// Restart has made a step begin at the floor. most is at least 3: then one of the pairs that can be
+// merged is not at the floor.
 func (n *Nodes) MergeTo(most int, floor int64) {
 	for i := len(n.Steps) - 2; i >= 0; i-- {
 		if n.Steps[i].Next == n.Steps[i+1].Next && n.Steps[i+1].From != floor {
@@ -126,7 +128,7 @@ func (n *Nodes) split(window int64) {
 func (n *Nodes) merge(i int) {
 	a, b := &n.Steps[i], n.Steps[i+1]
 	a.Next = max(a.Next, b.Next)
-	a.Take = max(a.Take, b.Take)
+	a.LastTake = max(a.LastTake, b.LastTake)
 	n.Steps = slices.Delete(n.Steps, i+1, i+2)
 }
 
@@ -136,7 +138,7 @@ func (n *Nodes) merge(i int) {
 func (n *Nodes) cheapest(floor int64) (best int) {
 	var takes []int64
 	for _, step := range n.Steps {
-		takes = append(takes, step.Take)
+		takes = append(takes, step.LastTake)
 	}
 	slices.Sort(takes)
 	recent := takes[len(takes)/2]
@@ -149,7 +151,7 @@ func (n *Nodes) cheapest(floor int64) (best int) {
 			continue
 		}
 		waste := n.waste(i)
-		if max(a.Take, b.Take) >= recent {
+		if max(a.LastTake, b.LastTake) >= recent {
 			waste += spared
 		}
 		if waste < least {
@@ -172,7 +174,7 @@ func (n *Nodes) waste(i int) int64 {
 func (n *Nodes) Restart(floor int64, next uint32) {
 	n.split(floor)
 	above := n.Steps[n.index(floor):]
-	below := Step{From: 0, Next: next, Take: n.Count}
+	below := Step{From: 0, Next: next, LastTake: n.Takes}
 	n.Steps = append([]Step{below}, above...)
 }
 

@@ -89,26 +89,26 @@ func TestMerge(t *testing.T) {
 		}, present, []int{10, 20}},
 		{"the first of a pair is new", rising, func(steps []Step) {
 			steps[10].Next = steps[11].Next - 1
-			steps[10].Take = 100
+			steps[10].LastTake = 100
 			steps[20].Next = steps[21].Next - 2
 			steps[30].Next = steps[31].Next - 3
 		}, present, []int{20, 30}},
 		{"the second of a pair is new", rising, func(steps []Step) {
 			steps[10].Next = steps[11].Next - 1
-			steps[11].Take = 100
+			steps[11].LastTake = 100
 			steps[20].Next = steps[21].Next - 2
 			steps[30].Next = steps[31].Next - 3
 		}, present, []int{20, 30}},
 		{"each pair is new", rising, func(steps []Step) {
 			for i := range steps {
-				steps[i].Take = int64(100 * (i % 2))
+				steps[i].LastTake = int64(100 * (i % 2))
 			}
 			steps[10].Next = steps[11].Next - 1
 			steps[20].Next = steps[21].Next - 2
 		}, present, []int{10, 20}},
 		{"the newest are in the middle", rising, func(steps []Step) {
 			for i := 30; i < 36; i++ {
-				steps[i].Take = 999
+				steps[i].LastTake = 999
 			}
 			steps[50].Next = steps[51].Next - 1
 			steps[10].Next = steps[11].Next - 2
@@ -122,7 +122,7 @@ func TestMerge(t *testing.T) {
 		{"the last but one", rising, func(steps []Step) {
 			steps[20].Next = steps[21].Next - 2
 			steps[61].Next = steps[62].Next - 1
-			steps[61].Take, steps[62].Take = 0, 0
+			steps[61].LastTake, steps[62].LastTake = 0, 0
 		}, start + 405, []int{20, 61}},
 		{"none, as the node becomes that of the windows after", rising, func(steps []Step) {
 			steps[30].Next = steps[31].Next - 1
@@ -141,7 +141,7 @@ func TestMerge(t *testing.T) {
 		got.Put(c.window, got.At(c.window)+1)
 		got.MergeTo(MaxSteps, 0)
 		require.Equal(t, len(got.Steps), 64, "%s: steps", c.name)
-		require.Equal(t, got.Steps[got.index(c.window)].Take, 1001, "%s: nodes of the take after 1000", c.name)
+		require.Equal(t, got.Steps[got.index(c.window)].LastTake, 1001, "%s: nodes of the take after 1000", c.name)
 		before := &Nodes{1000, slices.Clone(steps)}
 		for _, i := range c.mergers {
 			higher := max(steps[i].Next, steps[i+1].Next)
