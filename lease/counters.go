@@ -144,8 +144,7 @@ func (s *Space) Counter(ctx context.Context, name string) (c Counter, err error)
 	return found.Counter, err
 }
 
-// Counters returns the first limit counters, 1 to 1,000, whose names come after the name after,
-// ordered by name.
+// Counters returns the first limit counters, 1 to 1,000, whose names come after the name after, ordered by name.
 func (s *Space) Counters(ctx context.Context, after string, limit int) (counters []Counter, err error) {
 	if len(after) > longestCounter || notInName.MatchString(after) {
 		return nil, fmt.Errorf("%w: counters after %.100q: want a name, or nothing for all", ErrInvalid, after)

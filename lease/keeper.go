@@ -48,9 +48,7 @@ type Keeper[G Generator] struct {
 // nodes left than are wanted, and of ErrLoss after a loss of data. If only the next window could be
 // leased, the generator returns randflake.ErrLeaseNotStarted until that window begins. The keeper
 // has a goroutine until Close, which leaves the source open.
-func Keep(
-	ctx context.Context, source Source, secret randflake.Secret, options ...Option,
-) (*Keeper[*randflake.Generator], error) {
+func Keep(ctx context.Context, source Source, secret randflake.Secret, options ...Option) (*Keeper[*randflake.Generator], error) {
 	if secret.IsZero() {
 		return nil, fmt.Errorf("lease: keep: %w: it is not set", randflake.ErrInvalidSecret)
 	}
@@ -85,9 +83,7 @@ func KeepFor[G Generator](
 	return keep(ctx, source, s, begin)
 }
 
-func keep[G Generator](
-	ctx context.Context, source Source, s settings, begin func(randflake.Lease) (G, error),
-) (*Keeper[G], error) {
+func keep[G Generator](ctx context.Context, source Source, s settings, begin func(randflake.Lease) (G, error)) (*Keeper[G], error) {
 	k := &Keeper[G]{
 		loop:     newLoop(source, s),
 		unlisten: vmgen.Listen(), // so that a copy made during the first take is noticed
@@ -109,9 +105,8 @@ func keep[G Generator](
 // Generator returns the generator, which stays the same. It makes IDs without a call of the keeper.
 func (k *Keeper[G]) Generator() G { return k.generator }
 
-// Close closes the generator and ends the keeper. Nobody else gets its leases, even before they
-// end. Close always returns nil. If it was called before, it returns at once, although the first call
-// may still wait for a take to end.
+// Close closes the generator and ends the keeper. Nobody else gets its leases, even before they end. Close always
+// returns nil. If it was called before, it returns at once, although the first call may still wait for a take to end.
 func (k *Keeper[G]) Close() error {
 	if !k.closed.Swap(true) {
 		k.generator.Close()

@@ -74,7 +74,7 @@ func (q *queue) has(t time.Time) bool {
 	return false
 }
 
-// TestKeeperRefused: a caller who is refused causes a try at once, and many a try a second.
+// TestKeeperRefused: one refusal causes a step at once; a thousand refusals cause at most one step a second.
 func TestKeeperRefused(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		data := newMemory()
@@ -124,22 +124,21 @@ func TestKeeperWhy(t *testing.T) {
 	}
 }
 
-// TestRollingRestart: 500 processes restart, in a layout of 1,024 nodes. Where each does so every four
-// minutes, those that have ended hold too many windows: then some wait for the next window, but none of
-// 480 if it has leases for an outage of two minutes. (Of 500 one waits in one of 200 runs.)
+// TestRollingRestart: processes restart, in a layout of 1,024 nodes. Those that have ended hold windows.
 func TestRollingRestart(t *testing.T) {
 	for _, c := range []struct {
+		name      string
 		processes int
 		within    time.Duration
 		rounds    int
 		outage    time.Duration
 		most      time.Duration // that a process waits
 	}{
-		{500, time.Minute, 1, 3 * time.Minute, 0},
-		{500, 5 * time.Minute, 1, 3 * time.Minute, 0},
-		{500, 4 * time.Minute, 2, 3 * time.Minute, time.Minute},
-		{480, 4 * time.Minute, 2, 2 * time.Minute, 0},
-		{200, 75 * time.Second, 4, 3 * time.Minute, 0}, // 800 within five minutes
+		{"all in a minute", 500, time.Minute, 1, 3 * time.Minute, 0},
+		{"all in five minutes", 500, 5 * time.Minute, 1, 3 * time.Minute, 0},
+		{"twice, so some wait for the next window", 500, 4 * time.Minute, 2, 3 * time.Minute, time.Minute},
+		{"twice, for shorter outages", 480, 4 * time.Minute, 2, 2 * time.Minute, 0}, // of 500 one waits in one of 200 runs
+		{"800 restarts in five minutes", 200, 75 * time.Second, 4, 3 * time.Minute, 0},
 	} {
 		if testing.Short() && c.processes > 200 {
 			continue
@@ -192,9 +191,9 @@ func TestRollingRestart(t *testing.T) {
 			for _, k := range keepers {
 				k.Close()
 			}
-			require.That(t, longest <= c.most, "a process waited %v", longest)
-			t.Logf("%d processes in 1,024 nodes, restarted %d times, each within %v: %d waited, %v at most; %d starts failed",
-				c.processes, c.rounds, c.within, waited, longest, failed)
+			require.That(t, longest <= c.most, "%s: a process waited %v", c.name, longest)
+			t.Logf("%s: %d processes in 1,024 nodes, restarted %d times, each within %v: %d waited, %v at most; %d starts failed",
+				c.name, c.processes, c.rounds, c.within, waited, longest, failed)
 		})
 	}
 }

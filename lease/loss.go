@@ -27,9 +27,8 @@ import (
 // longestWhy keeps what people report within the room that small stores keep for meta.
 const longestWhy = 150
 
-// ReportLoss says that data was lost where the engine can't show it: an older backup is back under
-// the same lineage. From then on nothing is granted before the floor but leases of the reserve. why has
-// at most 150 bytes.
+// ReportLoss says that data was lost where the engine can't show it: an older backup is back under the same
+// lineage. From then on nothing is granted before the floor but leases of the reserve. why has at most 150 bytes.
 func (s *Space) ReportLoss(ctx context.Context, why string) error {
 	if len(why) > longestWhy {
 		return fmt.Errorf("%w: report a loss: why %.100q: want at most %d bytes", ErrInvalid, why, longestWhy)

@@ -78,8 +78,7 @@ func newMeta(seen *snapshot, limits Limits, config Config) *meta {
 	return m
 }
 
-// mayShareIDs reports whether another space may be for the same IDs. A check value is empty if that is
-// not known.
+// mayShareIDs reports whether another space may be for the same IDs. A check value is empty if that is not known.
 func (m *meta) mayShareIDs(other *meta) bool {
 	return m.Check == "" || other.Check == "" || m.Check == other.Check
 }

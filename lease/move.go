@@ -128,19 +128,14 @@ func (mv *move) refuseOther(ctx context.Context, oldMeta, otherMeta *meta) error
 	}
 	again := ""
 	if slices.Contains(otherMeta.Abandoned, oldMeta.Successor) {
-		if err := mv.releaseForAnotherMove(ctx, otherMeta.Abandoned); err != nil {
+		forAnotherMove := retirement{Retired: true} // without a successor: that one is never made
+		if _, err := mv.from.retire(ctx, forAnotherMove, otherMeta.Abandoned); err != nil {
 			return err
 		}
 		again = ", which can be moved again"
 	}
 	return fmt.Errorf("%w: %s: it did not take the place of %s%s: take another name or store",
 		ErrExists, mv.to, mv.from, again)
-}
-
-// releaseForAnotherMove retires the old space without a successor, in place of an abandoned one.
-func (mv *move) releaseForAnotherMove(ctx context.Context, abandoned []string) error {
-	_, err := mv.from.retire(ctx, retirement{Retired: true}, abandoned)
-	return err
 }
 
 // makeNew makes the announced space, unless another call has made it. The space is not made if its data

@@ -22,8 +22,7 @@ func (mv *move) announceCounters(ctx context.Context, uid string) error {
 			return nil // the space was made, or the third step says what came in its place
 		}
 		// The old space must not be retired for one that is never made.
-		return fmt.Errorf("%w: %s: data was lost meanwhile, or another move has begun: try again",
-			ErrOutcomeUnknown, mv.to)
+		return fmt.Errorf("%w: %s: data was lost meanwhile, or another move has begun: try again", ErrOutcomeUnknown, mv.to)
 	}
 	return mv.from.eachCounter(ctx, func(name string, value []byte) error {
 		if _, err := decodeCounter(name, value, ""); err != nil {
@@ -105,8 +104,7 @@ func (mv *move) retiredCounter(ctx context.Context, name, uid string) ([]byte, e
 	return c.encode(seen.value)
 }
 
-// eachCounter calls do with the name and the value of each counter, in the order of their names, until do
-// fails.
+// eachCounter calls do with the name and the value of each counter, in the order of their names, until do fails.
 func (s *Space) eachCounter(ctx context.Context, do func(name string, value []byte) error) error {
 	prefix := s.entryName(counterPrefix)
 	return s.eachEntry(ctx, prefix, func(e Entry) error {

@@ -119,9 +119,8 @@ func (l Limits) afterLoss() time.Duration {
 	return time.Duration(l.tickSeconds())*time.Second + l.MaxSkew + l.Window
 }
 
-// LossPause returns for how long at most programs that are older than two windows make no IDs after a
-// loss of data, because the leases that they have ahead end before others are granted. It is 0 with
-// the default limits of Randflake.
+// LossPause returns for how long at most programs that are older than two windows make no IDs after a loss of data,
+// because the leases that they have ahead end before others are granted. It is 0 with the default limits of Randflake.
 func (l Limits) LossPause() time.Duration {
 	resumes := time.Duration(l.tickSeconds())*time.Second + l.MaxSkew // when the reserve opens
 	if l.Reserve == 0 {

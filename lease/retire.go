@@ -68,8 +68,7 @@ func (s *Space) retiredError(m *meta) error {
 // moveError is the error for one who would move a retired space to a place where it can't go.
 func (s *Space) moveError(m *meta) error {
 	if m.Successor == "" {
-		return fmt.Errorf("%w: %s: no space took its place: move it to a store or a name where there is none",
-			ErrRetired, s)
+		return fmt.Errorf("%w: %s: no space took its place: move it to a store or a name where there is none", ErrRetired, s)
 	}
 	return fmt.Errorf("%w: %s: for %s: move it there, which goes on or says why it can't; "+
 		"if the data there were lost, "+

@@ -105,8 +105,7 @@ func (s *Space) checkSame(before, m *meta) error {
 	return nil
 }
 
-// unfit returns why this answer is no base for a change of the space: wrong clocks, or a store in
-// doubt; or nil.
+// unfit returns why this answer is no base for a change of the space: wrong clocks, or a store in doubt; or nil.
 func (seen *snapshot) unfit(m *meta) error {
 	if err := seen.clockError(m); err != nil {
 		return err

@@ -72,10 +72,9 @@ func (s *Space) readExisting(ctx context.Context) (*snapshot, error) {
 	return seen, nil
 }
 
-// Create makes a space and returns a handle on it. It returns ErrExists if there is one, or if a move
-// that has not ended is to make one, perhaps for the same IDs. After an error other than ErrExists and
-// ErrInvalid the space may be there: Open returns it, and its leases may begin as late as without
-// NeverUsed. Create takes ten seconds at most.
+// Create makes a space and returns a handle on it. It returns ErrExists if there is one, or if a move that has not
+// ended is to make one, perhaps for the same IDs. After an error other than ErrExists and ErrInvalid the space may be
+// there: Open returns it, and its leases may begin as late as without NeverUsed. Create takes ten seconds at most.
 func Create(ctx context.Context, engine Engine, config Config) (*Space, error) {
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
@@ -128,8 +127,7 @@ func (s *Space) markNew(ctx context.Context, limits Limits, config Config) (*sna
 	}
 	m := newMeta(seen, limits, config)
 	if seen.isMoving() && m.mayShareIDs(seen.announced) { // both spaces could become the one for these IDs
-		return nil, fmt.Errorf("%w: %s: a move to it has not ended: call that again, or take another name",
-			ErrExists, s)
+		return nil, fmt.Errorf("%w: %s: a move to it has not ended: call that again, or take another name", ErrExists, s)
 	}
 	if err := seen.clockError(m); err != nil {
 		return nil, err

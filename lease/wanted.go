@@ -8,9 +8,8 @@ import (
 	"github.com/randflake/randflake"
 )
 
-// takeWanted takes leases for the windows that are wanted, the present one first. Each turn of its
-// loop asks for some of them. All of these get an outcome, unless the turn ends the loop, or the
-// machine was copied meanwhile.
+// takeWanted takes leases for the windows that are wanted, the present one first. Each turn of its loop asks for
+// some of them. All of these get an outcome, unless the turn ends the loop, or the machine was copied meanwhile.
 //
 // It returns why a take failed, unless the windows were put off. It also returns an error if even the
 // next window is too far ahead.

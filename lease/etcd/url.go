@@ -86,8 +86,7 @@ func parse(raw string) (c clientv3.Config, prefix string, err error) {
 	for i, host := range strings.Split(hosts, ",") {
 		address, ok := withPort(host)
 		if !ok {
-			return c, "", fmt.Errorf("host number %d: want host or host:port, several separated by commas",
-				i+1)
+			return c, "", fmt.Errorf("host number %d: want host or host:port, several separated by commas", i+1)
 		}
 		c.Endpoints = append(c.Endpoints, protocol+"://"+address)
 	}

@@ -46,8 +46,7 @@ func inPod(dir, host, port string) (*access, error) {
 		TLSClientConfig: rest.TLSClientConfig{CAFile: filepath.Join(dir, "ca.crt")},
 	})
 	if err != nil {
-		return nil, fmt.Errorf("%w: does the pod mount its service account (automountServiceAccountToken)?",
-			err)
+		return nil, fmt.Errorf("%w: does the pod mount its service account (automountServiceAccountToken)?", err)
 	}
 	return a, nil
 }
@@ -103,9 +102,7 @@ func connect(config *rest.Config) (*access, error) {
 }
 
 // send sends one request, and reads the whole response.
-func (a *access) send(
-	ctx context.Context, method, path string, body any,
-) (response *http.Response, content []byte, err error) {
+func (a *access) send(ctx context.Context, method, path string, body any) (response *http.Response, content []byte, err error) {
 	if body != nil {
 		content, _ = json.Marshal(body) // can't fail on such fields
 	}

@@ -69,9 +69,7 @@ func passes(err error) bool {
 
 // send sends a request and takes its answers. answered says that the first one came. After an error no
 // transaction stays open.
-func (e *Engine) send(
-	ctx context.Context, request string, args []any, names []string,
-) (a lease.Answer, answered bool, err error) {
+func (e *Engine) send(ctx context.Context, request string, args []any, names []string) (a lease.Answer, answered bool, err error) {
 	conn, err := e.db.Conn(ctx)
 	if err != nil {
 		return a, false, swap.Unmade(err)

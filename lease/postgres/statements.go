@@ -17,10 +17,9 @@ var evidenceSQL string
 //go:embed sql/read.sql
 var readSQL string
 
-// lockSQL tries to lock the table against other swaps, for this transaction. So a swap sees what
-// all swaps before it have put. Locks of rows would not do, as they don't protect an entry that is
-// not there. A swap does not wait for the lock: what it expects would be old by then. lockSQL also
-// sets synchronous_commit, through the commit.
+// lockSQL tries to lock the table against other swaps, for this transaction. So a swap sees what all swaps before it
+// have put. Locks of rows would not do, as they don't protect an entry that is not there. A swap does not wait for the
+// lock: what it expects would be old by then. lockSQL also sets synchronous_commit, through the commit.
 //
 //go:embed sql/lock.sql
 var lockSQL string
@@ -31,8 +30,7 @@ var lockSQL string
 //go:embed sql/swap.sql
 var swapSQL string
 
-// listSQL selects names from the prefix up to the prefix followed by ~, a character beyond all that
-// names have.
+// listSQL selects names from the prefix up to the prefix followed by ~, a character beyond all that names have.
 //
 //go:embed sql/list.sql
 var listSQL string
@@ -69,8 +67,7 @@ func (c Config) complete() (Config, error) {
 	c.Schema = cmp.Or(c.Schema, defaultSchema)
 	safe := regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{0,62}$`) // needs no more than quotes in SQL
 	if !safe.MatchString(c.Schema) {
-		return c, fmt.Errorf("schema %q: want up to 63 letters, digits, _ and -, a letter or _ first",
-			c.Schema)
+		return c, fmt.Errorf("schema %q: want up to 63 letters, digits, _ and -, a letter or _ first", c.Schema)
 	}
 	return c, nil
 }

@@ -51,9 +51,7 @@ local function isAsExpected(value, exists, text)
 end
 
 local connected = tonumber(field('connected_slaves'))
-if field('role') ~= 'master' then
-  return {err = 'READONLY the server is a replica'}
-end
+if field('role') ~= 'master' then return {err = 'READONLY the server is a replica'} end
 if connected < replicas then
   return {err = string.format('NOREPLICAS %d of %d replicas are connected', connected, replicas)}
 end
@@ -63,19 +61,13 @@ if operation == 'prepare' then
 end
 local swaps = redis.call('HGET', ENTRIES, '#swaps')
 lineage = redis.call('HGET', ENTRIES, '#lineage')
-if not (swaps and lineage) then
-  return {err = 'NOSTORE nothing is there'}
-end
+if not (swaps and lineage) then return {err = 'NOSTORE nothing is there'} end
 if not string.match(swaps, '^[1-9]%d*$') or #swaps > 15 then -- at most 15 digits, which HINCRBY and Lua's double both hold
   return {err = 'CORRUPT #swaps is ' .. swaps}
 end
-if operation == 'prepare' then
-  return answer(swaps, 0)
-end
+if operation == 'prepare' then return answer(swaps, 0) end
 if operation == 'read' then
-  for i = 3, #ARGV do
-    readEntry(ARGV[i])
-  end
+  for i = 3, #ARGV do readEntry(ARGV[i]) end
   return answer(swaps, 0)
 end
 if operation == 'list' then

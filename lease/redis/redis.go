@@ -18,9 +18,8 @@
 //   - no-appendfsync-on-rewrite no,
 //   - maxmemory-policy noeviction.
 //
-// Each call asks for these settings, in the same round trip. A user needs CONFIG GET, EVAL,
-// EVALSHA, INFO, TIME, PERSIST, HGET, HSET, HSETNX, HINCRBY, ZRANGE, ZADD and WAIT on
-// {randflake}:*, and CLUSTER in a cluster.
+// Each call asks for these settings, in the same round trip. A user needs CONFIG GET, EVAL, EVALSHA, INFO, TIME,
+// PERSIST, HGET, HSET, HSETNX, HINCRBY, ZRANGE, ZADD and WAIT on {randflake}:*, and CLUSTER in a cluster.
 //
 // # Replicas
 //
@@ -37,10 +36,9 @@
 //   - when a slot of a cluster moves,
 //   - with the first replica, and an hour after the last one left, unless repl-backlog-ttl is 0.
 //
-// To a space that trusts incarnations (lease.Config.Trust, [lease.Space.SetTrust], or "randflake
-// store trust URL restart") that is no loss. Trust one server whose disk keeps what is synced, not
-// failovers. As Redis does not tell the first rewrite of its file from others, such a space grants
-// nothing while any rewrite runs.
+// To a space that trusts incarnations (lease.Config.Trust, [lease.Space.SetTrust], or "randflake store trust URL
+// restart") that is no loss. Trust one server whose disk keeps what is synced, not failovers. As Redis does not tell
+// the first rewrite of its file from others, such a space grants nothing while any rewrite runs.
 //
 // The position counts swaps. It shows older keys put into a running server, and where incarnations
 // are trusted older files, to a handle that saw newer ones. A handle that is opened later can't know.
@@ -76,8 +74,7 @@ type Engine struct {
 
 var _ lease.Engine = (*Engine)(nil)
 
-// A Config says where in Redis the entries are, and what is promised of it: nothing by the zero
-// Config.
+// A Config says where in Redis the entries are, and what is promised of it: nothing by the zero Config.
 type Config struct {
 	// Prefix, in braces, is what the names of the keys begin with; "randflake" if empty.
 	// URL: prefix=
@@ -110,8 +107,7 @@ func New(client redis.UniversalClient, c Config) (*Engine, error) {
 			return client.MasterForKey(ctx, e.keys[0])
 		}
 	default:
-		return nil, fmt.Errorf("redis: client is a %T: want a *redis.Client or a *redis.ClusterClient",
-			client)
+		return nil, fmt.Errorf("redis: client is a %T: want a *redis.Client or a *redis.ClusterClient", client)
 	}
 	return e, nil
 }

@@ -26,8 +26,7 @@ func questionForSettings() []any {
 	return question
 }
 
-// notAllowed adds what to do to an error of the question for the settings, if Redis itself refused
-// it.
+// notAllowed adds what to do to an error of the question for the settings, if Redis itself refused it.
 func notAllowed(err error) error {
 	_, ok := errors.AsType[redis.Error](err)
 	if !ok {
@@ -42,8 +41,7 @@ func notAllowed(err error) error {
 func checkSettings(got map[string]string) error {
 	for _, r := range required {
 		if got[r.name] != r.value {
-			return fmt.Errorf("%w: %s %q: want %s: else %s",
-				lease.ErrUnsafe, r.name, got[r.name], r.value, r.otherwise)
+			return fmt.Errorf("%w: %s %q: want %s: else %s", lease.ErrUnsafe, r.name, got[r.name], r.value, r.otherwise)
 		}
 	}
 	return nil

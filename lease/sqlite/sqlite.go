@@ -99,8 +99,7 @@ func parse(text string) (path string, err error) {
 	}
 	path, err = url.PathUnescape(u.Opaque + u.EscapedPath())
 	if err != nil || u.Scheme != "sqlite" || u.Host != "" || path == "" {
-		return "", errors.New("want sqlite:FILE, such as sqlite:/var/lib/app/app.db, " +
-			"with special characters encoded")
+		return "", errors.New("want sqlite:FILE, such as sqlite:/var/lib/app/app.db, with special characters encoded")
 	}
 	return path, storeurl.CheckAllTaken(query, "none")
 }
@@ -187,8 +186,7 @@ func query(ctx context.Context, tx *sql.Tx, text string, args ...any) (entries [
 		case []byte:
 			entry.Value = append([]byte{}, stored...) // not nil, as the driver has an empty value
 		default:
-			return nil, fmt.Errorf("%w: the value of %q is a %T, want a BLOB",
-				lease.ErrCorrupt, entry.Name, value)
+			return nil, fmt.Errorf("%w: the value of %q is a %T, want a BLOB", lease.ErrCorrupt, entry.Name, value)
 		}
 		entries = append(entries, entry)
 	}

@@ -281,8 +281,7 @@ func (e *Engine) checkAnswer(ctx context.Context, what string, doc Document, err
 	return e.explain(ctx, what, err)
 }
 
-// explain says of a backend's error where it was and what failed. If the context ended, the error
-// wraps that too.
+// explain says of a backend's error where it was and what failed. If the context ended, the error wraps that too.
 func (e *Engine) explain(ctx context.Context, what string, err error) error {
 	if err == nil {
 		return nil

@@ -99,10 +99,9 @@ func (n *Nodes) Put(window int64, next uint32) {
 	n.Steps[n.index(window)] = Step{window, next, n.Takes}
 }
 
-// MergeTo merges steps that are equal, and then others while there are more than most. Steps before
-// the floor are not merged with those from it on: where there is a reserve, they have its nodes, and
-// Restart has made a step begin at the floor. most is at least 3: then one of the pairs that can be
-// merged is not at the floor.
+// MergeTo merges steps that are equal, and then others while there are more than most. Steps before the floor are
+// not merged with those from it on: where there is a reserve, they have its nodes, and Restart has made a step
+// begin at the floor. most is at least 3: then one of the pairs that can be merged is not at the floor.
 func (n *Nodes) MergeTo(most int, floor int64) {
 	for i := len(n.Steps) - 2; i >= 0; i-- {
 		if n.Steps[i].Next == n.Steps[i+1].Next && n.Steps[i+1].From != floor {
