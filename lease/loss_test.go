@@ -26,6 +26,25 @@ func TestLossFound(t *testing.T) {
 			tr.count(tr.a, "", 1)
 			tr.data.restore(old)
 		}},
+		// a takes | backup | a counts | a has the answer to its take | the backup is back
+		"by the position alone, after a late answer": {story: func(tr *trial) {
+			var old state
+			tr.beforeAnswer = once(isSwap, func() {
+				old = tr.data.snapshot()
+				tr.count(tr.a, "", 1)
+			})
+			tr.take(tr.a, 0)
+			tr.data.restore(old)
+		}},
+		"by the leases alone, after a late answer": {blind: true, story: func(tr *trial) {
+			var old state
+			tr.beforeAnswer = once(isSwap, func() {
+				old = tr.data.snapshot()
+				tr.take(tr.a, 0)
+			})
+			tr.take(tr.a, 0)
+			tr.data.restore(old)
+		}},
 		"the leases are gone": {blind: true, story: func(tr *trial) {
 			tr.take(tr.a, 0)
 			delete(tr.data.data, "s/leases")
