@@ -82,7 +82,7 @@ var bugs = []bug{
 		"found = seen.valueBefore",
 		"",
 	},
-	{"a value that vanished ignored", "lease/detect.go", countersBlind, 4000,
+	{"a value that vanished ignored", "lease/detect.go", "^TestLossFound$", 0,
 		"return true // it is gone",
 		"return false",
 	},
@@ -116,7 +116,7 @@ var bugs = []bug{
 		"return m.Lineage == a.Lineage && (m.Trust || m.Incarnation == a.Incarnation)",
 		"return m.Lineage == a.Lineage",
 	},
-	{"trust changed without a floor", "lease/trust.go", losses, 4000,
+	{"trust changed without a floor", "lease/trust.go", "^TestLossFound$", 0,
 		`m.Lineage = trustMark`,
 		`m.Lineage = seen.Lineage
 	m.Incarnation = seen.Incarnation
@@ -160,7 +160,7 @@ var bugs = []bug{
 	},
 
 	// A take.
-	{"a swap that does not expect meta", "lease/swap.go", losses, 4000,
+	{"a swap that does not expect meta", "lease/swap.go", "^TestLateFloor$", 0,
 		`		after.Answer, err = s.engine.Swap(ctx, expect, put)
 `,
 		`		after.Answer, err = s.engine.Swap(ctx, expect[1:], put)
