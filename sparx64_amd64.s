@@ -144,6 +144,7 @@ GLOBL fours<>(SB), RODATA|NOPTR, $32
 	VPTERNLOGD.BCST $0x96, KEY(ky), x, y \
 	VPXORD.BCST     KEY(kx), x, x
 
+// The last two are the keys of the next round.
 #define ROUND1AB(i, a, b, c, d) ROUND512(a, b, 2, 3)
 #define ROUND1CD(i, a, b, c, d) ROUND512(c, d, 8, 9)
 #define ROUND2AB(i, a, b, c, d) ROUND512(a, b, 4, 5)
@@ -373,8 +374,8 @@ TEXT ·run64AVX512(SB), NOSPLIT, $0-24
 	DO(0, Y2, Y3, Y0, Y1) \
 	DO(1, Y6, Y7, Y4, Y5)
 
-#define ADDKEY256(i, x) \
-	VPBROADCASTD KEY(i), Y14 \
+#define ADDKEY256(k, x) \
+	VPBROADCASTD KEY(k), Y14 \
 	VPXOR        Y14, x, x
 
 // x = (x ror 7) + y

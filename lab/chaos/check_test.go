@@ -31,7 +31,7 @@ func (r *result) wrong(format string, args ...any) {
 // A holding is a lease that a process was granted.
 type holding struct {
 	randflake.Lease
-	adopted bool
+	adopted bool // from the process of which this one is a copy
 	process string
 }
 
@@ -162,8 +162,8 @@ func (c *checker) compareLeases() {
 	}
 }
 
-// twice sorts runs, and calls found with each stretch that one of them has in common with those
-// before, and with the processes of both.
+// twice sorts runs, and calls found with each overlap of a run with an earlier one, and with the processes
+// of both.
 func twice(runs []run, found func(first, last uint64, a, b string)) {
 	slices.SortFunc(runs, func(a, b run) int { return cmp.Compare(a.first, b.first) })
 	longest := 0

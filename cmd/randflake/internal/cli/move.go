@@ -88,8 +88,8 @@ func moveError(err error) error {
 	return fmt.Errorf("%w; the same command goes on where this one stopped", err)
 }
 
-// readInfo reads a space, also one whose clock or store is not fit for leases now. What a command changes
-// there may not need that, or set it right.
+// readInfo reads a space, even if leases would be refused there now by its clock or store: these commands
+// need none, or set that right.
 func readInfo(ctx context.Context, space *lease.Space) (lease.Info, error) {
 	info, err := space.Info(ctx)
 	unfit := errors.Is(err, lease.ErrClock) || errors.Is(err, lease.ErrUnsafe)
