@@ -233,7 +233,11 @@ func both(n int, second int64, err errs) [2]outcome {
 // top bit, which is 2041-10-31. A refusal uses nothing up, and an extended lease gives no second
 // back.
 func TestClock(t *testing.T) {
-	for _, first := range []int64{epoch, start, epoch + 1<<29 - 1, maximum - 102} {
+	firsts := []int64{maximum - 102, epoch + 1<<29 - 1, start, epoch}
+	if testing.Short() {
+		firsts = firsts[:2]
+	}
+	for _, first := range firsts {
 		steps := []struct {
 			now, last int64 // in seconds of the lease
 			n         int

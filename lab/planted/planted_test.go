@@ -54,7 +54,8 @@ func (b bug) goTest(t *testing.T) []string {
 	if strings.HasPrefix(tested, "lease/internal/") {
 		tested = "lease"
 	}
-	args := []string{"test", "-overlay", overlay.Write(t, files), "-vet=off", "-count=1", "-run", b.test, "./" + tested}
+	const quickBuild = "-gcflags=-l" // without inlining
+	args := []string{"test", "-overlay", overlay.Write(t, files), quickBuild, "-vet=off", "-count=1", "-run", b.test, "./" + tested}
 	if b.schedules > 0 {
 		args = append(args, "-seed", "1", "-schedules", fmt.Sprint(b.schedules))
 	}

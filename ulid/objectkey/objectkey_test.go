@@ -286,9 +286,13 @@ func wantOneForEachPrefix(t *testing.T, keys *Keys, listings []Listing, from, to
 // In random formats, each way lists exactly the objects of a random interval, each once, among
 // others around it. A store lists in order of keys, after StartAfter; its client stops at Until.
 func TestListingsAreExact(t *testing.T) {
+	spans := 150
+	if testing.Short() {
+		spans = 30
+	}
 	for chars := -1; chars <= timeChars; chars++ {
 		random := rand.New(rand.NewPCG(8, uint64(chars+1)))
-		for range 150 {
+		for range spans {
 			ms := random.Int64N(endTime)
 			keys := mustKeys(t, randomFormat(random))
 			from, to := randomTime(random, ms), randomTime(random, ms)
