@@ -19,7 +19,8 @@ import (
 //
 // Until the third step, another space may be announced in place of the announced one, or created if
 // it is for another secret. Then the announced one is abandoned: it is never made. The meta that came
-// in its place keeps its UID in Abandoned. So an old space that was retired for it can be moved again.
+// in its place keeps its UID in Abandoned. So an old space that was retired for it can be moved again. Counters
+// that were put for the abandoned one stay, and wait for a person, as those do that a loss of data left behind.
 
 // A move is one call of Move.
 type move struct {
