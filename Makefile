@@ -4,7 +4,11 @@ ifneq ($(words $(CURDIR)),1)
 $(error make can't handle white space in a path: move this checkout away from "$(CURDIR)")
 endif
 unexport GOWORK
-export GOFLAGS := $(filter-out -mod=%,$(GOFLAGS))
+# All is built as releases are, so that each dependency is compiled once. Only the race detector needs C.
+export GOFLAGS     := -trimpath $(filter-out -mod=%,$(GOFLAGS))
+export CGO_ENABLED := 0
+race race-all: export CGO_ENABLED := 1
+
 # Node 20 comes from npm where the machine has an older one, as Debian 12 does.
 NODE = $(CURDIR)/internal/tools/node/node_modules/node-linux
 export PATH := $(NODE)-x64/bin:$(NODE)-arm64/bin:$(PATH)
@@ -67,8 +71,8 @@ ordinary: gotestsum servers languages built
 	$(LAB) $(TEST) ./decoders ./etcd ./gapless ./readers ./s3 ./upgrade ./upstream
 # What tests run or compile besides, made once and apart from them: from empty caches it takes minutes, which count as a test's.
 built:
-	cd lab && GOFLAGS= GOWORK=off $(GO) tool -n go.etcd.io/etcd/server/v3 >/dev/null
-	cd lab/s3/versitygw && GOFLAGS= GOWORK=off $(GO) tool -n github.com/versity/versitygw/cmd/versitygw >/dev/null
+	cd lab && GOWORK=off $(GO) tool -n go.etcd.io/etcd/server/v3 >/dev/null
+	cd lab/s3/versitygw && GOWORK=off $(GO) tool -n github.com/versity/versitygw/cmd/versitygw >/dev/null
 	cd examples/databases && export GOWORK=off && $(GO) tool -n ent >/dev/null && $(GO) build ./entschema entgo.io/ent/dialect/sql/schema github.com/jackc/pgx/v5/stdlib
 	$(GO) build -o /dev/null ./cmd/randflake
 race: gotestsum
@@ -102,11 +106,11 @@ elsewise: gotestsum
 	GOTOOLCHAIN=$(NEWER) $(TEST) -short ./...
 # Not every kernel runs programs of 32 bits, and qemu-i386 does not run Go: emulated-arm has words as short.
 i386: gotestsum
-	@export CGO_ENABLED=0 GOARCH=386; $(GO) vet $(PORTABLE) ./snowflake; if $(GO) test -run '^$$' ./internal/coarse >/dev/null 2>&1; \
+	@export GOARCH=386; $(GO) vet $(PORTABLE) ./snowflake; if $(GO) test -run '^$$' ./internal/coarse >/dev/null 2>&1; \
 		then $(TEST) -short $(PORTABLE) ./snowflake; else echo "skipped: 386: this kernel does not run programs of 32 bits" >$(LOGS)/$@.note; fi
 
 comma = ,
-on    = RANDFLAKE_BACKENDS="$(3)" CGO_ENABLED=0 GOARCH=$(1) $(TEST) -short -exec "$(2)" .
+on    = RANDFLAKE_BACKENDS="$(3)" GOARCH=$(1) $(TEST) -short -exec "$(2)" .
 cpu-avx2:;    $(call on,amd64,qemu-x86_64 -cpu max,avx2 generic)
 cpu-nehalem:; $(call on,amd64,qemu-x86_64 -cpu Nehalem,generic)
 cpu-neon:;    $(call on,arm64,qemu-aarch64 -cpu cortex-a72,neon generic)
@@ -114,7 +118,7 @@ cpu-neon:;    $(call on,arm64,qemu-aarch64 -cpu cortex-a72,neon generic)
 $(SVE2): cpu-sve2-%:; $(call on,arm64,qemu-aarch64 -cpu max$(comma)sve-max-vq=$*,sve2 neon generic)
 $(CPUS) $(EMULATED): gotestsum tools
 $(EMULATED): emulated-%:
-	CGO_ENABLED=0 GOARCH=$* $(TEST) -short -exec qemu-$(or $(QEMU),$*) $(PACKAGES)
+	GOARCH=$* $(TEST) -short -exec qemu-$(or $(QEMU),$*) $(PACKAGES)
 emulated-s390x emulated-arm: PACKAGES = $(PORTABLE)
 emulated-riscv64: PACKAGES = . ./compat ./mask ./ulid
 emulated-arm64:   PACKAGES = $(filter-out .,$(PORTABLE))
@@ -142,7 +146,7 @@ fmt:
 	@files=$$(gofmt -l .) && test -z "$$files" || { echo "gofmt would change, or failed: $$files"; exit 1; }
 vet:
 	@set -e; for platform in $(PLATFORMS); do echo "go vet for $$platform"; \
-		CGO_ENABLED=0 GOOS=$${platform%/*} GOARCH=$${platform#*/} $(GO) vet ./...; done
+		GOOS=$${platform%/*} GOARCH=$${platform#*/} $(GO) vet ./...; done
 	GOARCH=arm64 $(GO) vet -tags purego . && $(GO) vet -tags purego .
 	$(GO) vet $(EVERYTHING) && $(LAB) $(GO) vet ./...
 staticcheck:

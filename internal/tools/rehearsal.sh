@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Rehearses a release of HEAD, as its users will meet it: with empty caches, and a proxy of files that has the tagged modules, it does in
+# Rehearses a release of HEAD, as its users will meet it: with an empty module cache, and a proxy of files that has the tagged modules, it does in
 # empty folders what the pages say. The go command's usual proxy has the modules of others. HELM, in the environment, is a helm.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -45,7 +45,8 @@ lines() {
 	grep -m 1 -E "$2" <<<"$out"
 }
 
-export GOPATH=$work/go GOMODCACHE=$work/go/mod GOCACHE=$work/cache GOBIN=$work/bin
+GOCACHE=$(go env GOCACHE) # what is compiled is not downloaded
+export GOPATH=$work/go GOMODCACHE=$work/go/mod GOCACHE GOBIN=$work/bin
 export GOPROXY="file://$work/proxy,$(go env GOPROXY)" GONOSUMDB="$own,$own/*"
 # The flags of the image, so that what is compiled once serves all.
 export CGO_ENABLED=0 GOWORK=off GOFLAGS="-trimpath -modcacherw -buildvcs=false"

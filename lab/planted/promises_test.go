@@ -1,6 +1,7 @@
 package planted
 
 import (
+	"os"
 	"os/exec"
 	"strings"
 	"testing"
@@ -131,7 +132,7 @@ func TestPromises(t *testing.T) {
 			}
 			test := exec.Command("go", "test", "-vet=off", "-count=1", "./promises")
 			test.Dir = ".."
-			test.Env = append(test.Environ(), "GOWORK=off", "GOFLAGS=-overlay="+overlay.Write(t, files))
+			test.Env = append(test.Environ(), "GOWORK=off", "GOFLAGS=-overlay="+overlay.Write(t, files)+" "+os.Getenv("GOFLAGS"))
 			output, err := test.CombinedOutput()
 			require.That(t, err != nil, "no list is red:\n%s", output)
 			for _, c := range changes {

@@ -14,7 +14,7 @@ import (
 func Tool(folder, name string) (file string, err error) {
 	cmd := exec.Command("go", "tool", "-n", name)
 	cmd.Dir = folder
-	cmd.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off")
+	cmd.Env = append(os.Environ(), "GOWORK=off")
 	var said strings.Builder
 	cmd.Stderr = &said
 	out, err := cmd.Output()
