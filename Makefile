@@ -20,13 +20,16 @@ NPM_CI    = npm ci --ignore-scripts --no-audit --no-fund
 EVERYTHING := $(shell $(GO) list -m -f '{{.Dir}}/...')
 LAB         = cd lab && GOWORK=off
 STATICCHECK = $(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2
-# Logs have the name of their target, so that summary.sh sees which ones ran, and says at the end what failed. The time is for slow machines. Results of earlier runs
-# don't count: the go command does not see that a test of one module reads pages, or runs programs, of another.
-TEST = $(CURDIR)/bin/gotestsum --format pkgname --hide-summary=$(or $(HIDDEN),skipped) --jsonfile $$(mktemp $(LOGS)/$@-XXXXXX.json) -- -vet=off -count=1 -timeout 30m
+# Logs have the name of their target, so that summary.sh sees which ones ran, and says at the end what failed. The time is for slow
+# machines. Results of earlier runs don't count: the go command does not see that a test of one module reads pages, or runs programs,
+# of another.
+TEST = $(CURDIR)/bin/gotestsum --format pkgname --hide-summary=$(or $(HIDDEN),skipped) \
+	--jsonfile $$(mktemp $(LOGS)/$@-XXXXXX.json) -- -vet=off -count=1 -timeout 30m
 
 # What depends on word size, byte order or architecture; where goroutines meet; platforms that no test runs on, and arm64's assembly.
 PORTABLE   = . ./compat ./compat/sparx64 ./compat/v2 ./lease ./lease/file ./counter ./internal/ff1 ./link ./mask ./ulid ./ulid/objectkey
-CONCURRENT = . ./compat/bwmarrin ./compat/sonyflake ./counter ./lease ./lease/file ./lease/local ./counter/numbers ./snowflake ./ulid ./internal/coarse ./internal/queue
+CONCURRENT = . ./compat/bwmarrin ./compat/sonyflake ./counter ./counter/numbers ./lease ./lease/file ./lease/local ./snowflake ./ulid \
+	./internal/coarse ./internal/queue
 PLATFORMS  = linux/arm64 darwin/arm64 windows/amd64 freebsd/amd64 js/wasm
 # CPUs that this machine is not: without AVX-512, without AVX2, without SVE, and with SVE2 of 128, 256 and 512 bits.
 SVE2       = cpu-sve2-1 cpu-sve2-2 cpu-sve2-4
