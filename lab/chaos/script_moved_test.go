@@ -39,8 +39,7 @@ func moved(w *world) {
 		})
 	}
 	w.wantLosses(len(steps))
-	_, floor, err := w.store.losses(w.ctx)
-	must(err)
+	floor := w.floor()
 	w.await("the floor is over", func() bool { return time.Now().After(floor.Add(w.window)) })
 	w.recover(append(makers, counting...)...)
 }

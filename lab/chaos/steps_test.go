@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/randflake/randflake/counter"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/url"
 )
@@ -176,12 +175,24 @@ func (w *world) wantLosses(n int) {
 	})
 }
 
-// setTrust changes the trust of the space.
-func (w *world) setTrust(trust bool) {
+// inSpace calls do with the space.
+func (w *world) inSpace(do func(*lease.Space) error) {
 	space, err := url.Open(w.ctx, w.store.URL, lease.Config{})
 	must(err)
 	defer space.Close()
-	must(space.SetTrust(w.ctx, trust))
+	must(do(space))
+}
+
+// setTrust changes the trust of the space.
+func (w *world) setTrust(trust bool) {
+	w.inSpace(func(s *lease.Space) error { return s.SetTrust(w.ctx, trust) })
+}
+
+// floor returns the first second that the space grants after a loss.
+func (w *world) floor() time.Time {
+	_, floor, err := w.store.losses(w.ctx)
+	must(err)
+	return floor
 }
 
 // startOnReserve starts workers after a loss, and sees to it that they have leases of the reserve.
@@ -217,12 +228,4 @@ func (w *world) wantLeased(workers []*process) {
 		left := time.Until(time.Unix(p.End.Load(), 0))
 		ensure(left > 0, "the leases of %s ended %v ago: that shows nothing", p.name, -left)
 	}
-}
-
-// counters calls do with the space's counters.
-func (w *world) counters(do func(*counter.Counters) error) {
-	space, err := url.Open(w.ctx, w.store.URL, lease.Config{})
-	must(err)
-	defer space.Close()
-	must(do(counter.From(space)))
 }
