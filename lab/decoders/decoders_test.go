@@ -203,19 +203,14 @@ func test[T comparable, P id[T]](t *testing.T, known map[string]T, refused ...st
 		for text, want := range known {
 			var got request[T]
 			err := d.read(text, &got)
-			if err != nil || got.ID != want {
-				t.Errorf("%s: %s is read as the %T %v, %v, want %v", d.name, text, got.ID, got.ID, err, want)
-				continue
-			}
-			if !d.one && (got.Maybe == nil || *got.Maybe != want || !slices.Equal(got.Many, []T{want, want})) {
-				t.Errorf("%s: %s is read as %v and %v, want %v", d.name, text, got.Maybe, got.Many, want)
-			}
+			require.That(t, err == nil && got.ID == want, "%s: %s is read as the %T %v, %v, want %v", d.name, text, got.ID, got.ID, err, want)
+			hasAll := got.Maybe != nil && *got.Maybe == want && slices.Equal(got.Many, []T{want, want})
+			require.That(t, hasAll || d.one, "%s: %s is read as %v and %v, want %v", d.name, text, got.Maybe, got.Many, want)
 		}
 		for _, text := range refused {
 			var got request[T]
-			if err := d.read(text, &got); err == nil {
-				t.Errorf("%s: %s is read as the %T %v", d.name, text, got.ID, got.ID)
-			}
+			err := d.read(text, &got)
+			require.That(t, err != nil, "%s: %s is read as the %T %v", d.name, text, got.ID, got.ID)
 		}
 	}
 }
