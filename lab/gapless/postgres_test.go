@@ -73,9 +73,8 @@ func testPgx(t *testing.T, server *servers.Postgres) {
 			return take(second)
 		})
 		conflict := new(pgconn.PgError)
-		if errors.As(err, &conflict); conflict.Code != want || want == "" && err != nil {
-			t.Errorf("%s: %v", level, err)
-		}
+		isConflict := errors.As(err, &conflict)
+		require.That(t, conflict.Code == want && isConflict == (err != nil), "%s: %v", level, err)
 	}
 	require.ErrorIs(t, pgx.BeginFunc(t.Context(), pool, take), gapless.ErrEnd, "after five that committed")
 }

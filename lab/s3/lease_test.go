@@ -81,7 +81,5 @@ func TestKeep(t *testing.T) {
 	keeper, err := url.Keep("shop")
 	must(t, err)
 	defer keeper.Close()
-	if id, err := keeper.Generator().Generate(); err != nil {
-		t.Errorf("%v, %v", id, err)
-	}
+	require.Done(t)(keeper.Generator().Generate())
 }
