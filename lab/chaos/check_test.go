@@ -174,8 +174,7 @@ func (c *checker) compareLeases() {
 	}
 }
 
-// twice sorts runs, and calls found with each overlap of a run with an earlier one, and with the processes
-// of both.
+// twice sorts runs, and calls found with each overlap of a run with an earlier one, and with the processes of both.
 func twice(runs []run, found func(first, last uint64, a, b string)) {
 	slices.SortFunc(runs, func(a, b run) int { return cmp.Compare(a.first, b.first) })
 	longest := 0

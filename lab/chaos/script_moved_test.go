@@ -53,9 +53,8 @@ func (w *world) startBoth() (makers, counting []*process) {
 	return makers, counting
 }
 
-// move moves the space to another store, where the next workers find it. The process that does so
-// is killed at its first step, run again and killed at its second one, and so on, until it comes to
-// its end.
+// move moves the space to another store, where the next workers find it. The process that does so is killed at its
+// first step, run again and killed at its second one, and so on, until it comes to its end.
 func (w *world) move(name string) {
 	from := w.store
 	to := from.another(name)

@@ -73,8 +73,7 @@ func (w *world) recover(workers ...*process) {
 	w.goOn(workers...)
 }
 
-// refuse waits until each worker is refused for one of the reasons and has made nothing for a
-// while.
+// refuse waits until each worker is refused for one of the reasons and has made nothing for a while.
 func (w *world) refuse(workers []*process, reasons ...refusal) {
 	refused := counts(workers, func(p *process) uint64 { return p.refused(reasons...) })
 	for i, p := range workers {
@@ -147,8 +146,7 @@ func (w *world) choose(workers []*process) (one *process, others []*process) {
 	return workers[i], slices.Delete(slices.Clone(workers), i, i+1)
 }
 
-// rounds returns how often something is to be done: n times in the short form, and twice that
-// otherwise.
+// rounds returns how often something is to be done: n times in the short form, and twice that otherwise.
 func (w *world) rounds(n int) int {
 	if testing.Short() {
 		return n
@@ -206,8 +204,7 @@ func (w *world) startOnReserve() []*process {
 	return started
 }
 
-// standStill pauses workers at a moment at which they ask for no lease, so that they hold no lock
-// of the store.
+// standStill pauses workers at a moment at which they ask for no lease, so that they hold no lock of the store.
 func (w *world) standStill(workers ...*process) {
 	for _, p := range workers {
 		w.await(p.name+" asks for no lease", func() bool {

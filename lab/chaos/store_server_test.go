@@ -68,8 +68,7 @@ func startEtcd(s *store) {
 	}
 }
 
-// startRedis is a primary that makes a change durable before it says so. What is copied is its
-// append-only file.
+// startRedis is a primary that makes a change durable before it says so. What is copied is its append-only file.
 func startRedis(s *store) {
 	primary, err := servers.StartRedisIn(s.timed(), filepath.Join(s.dir, "primary"))
 	must(err)

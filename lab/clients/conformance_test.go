@@ -1,7 +1,6 @@
 //go:build unix
 
-// Package conformance plays the service, the clock and the system for the clients in all languages,
-// and opens every ID.
+// Package conformance plays the service, the clock and the system for the clients in all languages, and opens every ID.
 package conformance
 
 import (
@@ -193,9 +192,8 @@ func claims(x *trial) {
 	x.must(off.Abs() < 5*time.Second, "an ID has a time that is %v off", off)
 }
 
-// inTime reports whether a window was taken when it may be: once it has begun, in the second half
-// of the one before or, by a process older than a window, of up to four before. On a slow machine
-// that comes early in a trial.
+// inTime reports whether a window was taken when it may be: once it has begun, in the second half of the one before or,
+// by a process older than a window, of up to four before. On a slow machine that comes early in a trial.
 func (x *trial) inTime(take call) bool {
 	ahead, present := int64(4), take.clock.Unix()/width
 	if present == x.service.first {

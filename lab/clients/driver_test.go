@@ -194,8 +194,7 @@ func (x *trial) start(replicas int, changes ...func(*answerer)) *driver {
 	return d
 }
 
-// logged has a command in a process group of its own write what it says to a file, which is
-// returned when asked for.
+// logged has a command in a process group of its own write what it says to a file, which is returned when asked for.
 func logged(t *testing.T, cmd *exec.Cmd) func() string {
 	file, err := os.Create(filepath.Join(t.TempDir(), "log"))
 	require.NoError(t, err)

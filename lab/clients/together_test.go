@@ -19,10 +19,9 @@ import (
 	"github.com/randflake/randflake/lease"
 )
 
-// TestUniqueTogether: no ID is made twice, and each lies inside a lease of its maker, though in
-// each language a process is stopped beyond its window in the middle of a call, has its clock set
-// an hour back and forth, and is killed in the middle of a call, again and again for LIFE. Two
-// keepers in Go live in the same space.
+// TestUniqueTogether: no ID is made twice, and each lies inside a lease of its maker, though in each language a process
+// is stopped beyond its window in the middle of a call, has its clock set an hour back and forth, and is killed in the
+// middle of a call, again and again for LIFE. Two keepers in Go live in the same space.
 func TestUniqueTogether(t *testing.T) {
 	life, err := time.ParseDuration(cmp.Or(os.Getenv("LIFE"), "3s"))
 	require.NoError(t, err)

@@ -1,5 +1,4 @@
-// Package decoders reads IDs by the libraries that people have already. Its rows are those of the
-// table in docs/ids.md.
+// Package decoders reads IDs by the libraries that people have already. Its rows are those of the table in docs/ids.md.
 package decoders
 
 import (

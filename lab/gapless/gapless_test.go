@@ -53,9 +53,8 @@ func (d database) test(t *testing.T) {
 // must ends a test on an error.
 var must = require.NoError
 
-// newYear tests that transactions that take the first number of a series at the same moment all get
-// one, and that none has to be run again, if the first one commits and if it rolls back; and that a
-// number may come from Create and Next.
+// newYear tests that transactions that take the first number of a series at the same moment all get one, and that none
+// has to be run again, if the first one commits and if it rolls back; and that a number may come from Create and Next.
 func (d database) newYear(t *testing.T, db *sql.DB) {
 	ways := map[string]func(gapless.Tx, string) (int64, error){
 		"at-once": func(tx gapless.Tx, name string) (int64, error) { return tx.NextOrCreate(t.Context(), name, 1, 11) },
@@ -166,8 +165,7 @@ func (d database) steps(t *testing.T, db *sql.DB, proxy *servers.Proxy) {
 // workers is the number of concurrent transactions.
 const workers = 20
 
-// A round is many transactions that write invoices with the numbers that they take; a third of them
-// is rolled back.
+// A round is many transactions that write invoices with the numbers that they take; a third of them is rolled back.
 type round struct {
 	db    *sql.DB
 	name  string // of the counter

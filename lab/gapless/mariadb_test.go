@@ -37,9 +37,8 @@ func TestMariaDB(t *testing.T) {
 		open:   func(addr string) (*sql.DB, error) { return openDB(server, addr) },
 		commit: "\x03COMMIT", // and not that of "READ COMMITTED"
 		addr:   server.Addr(),
-		// MariaDB 10.11.19 with io_uring, killed and started at once, lost commits or found pages
-		// corrupt in four of some 900 crashes, also with plain SQL. That is not this test's
-		// business.
+		// MariaDB 10.11.19 with io_uring, killed and started at once, lost commits or found pages corrupt in four of
+		// some 900 crashes, also with plain SQL. That is not this test's business.
 		end:   server.Stop,
 		start: server.Start,
 	}.test(t)

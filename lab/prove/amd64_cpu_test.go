@@ -56,8 +56,7 @@ func onThisCPU(t *testing.T, f func(processor)) {
 	f(p)
 }
 
-// stubAMD64 leaves out calls, returns and padding. Branches, and addresses relative to the
-// instruction, get others.
+// stubAMD64 leaves out calls, returns and padding. Branches, and addresses relative to the instruction, get others.
 func stubAMD64(t *testing.T, c *code, op operation) (string, operation) {
 	switch {
 	case op.mnemonic == "call" || op.mnemonic == "ret" || op.mnemonic == "int3":

@@ -11,9 +11,8 @@ import (
 	"strings"
 )
 
-// amd64 reads the AT&T syntax: the destination comes last, memory is
-// displacement(base,index,scale). Registers 0 to 15 are the general ones in the order of their
-// encoding, 16 to 47 the vectors.
+// amd64 reads the AT&T syntax: the destination comes last, memory is displacement(base,index,scale). Registers 0 to 15
+// are the general ones in the order of their encoding, 16 to 47 the vectors.
 var amd64 = &architecture{
 	name:      "amd64",
 	objdump:   []string{"x86_64-linux-gnu-objdump", "objdump"},

@@ -335,8 +335,7 @@ var (
 	arm64List    = regexp.MustCompile(`^\{v(\d+)\.(8h|16b)(?:-v(\d+)\.8h)?\}$`)
 )
 
-// addressARM64 returns the address of a memory operand, and steps its register. after is a number
-// to be added to it.
+// addressARM64 returns the address of a memory operand, and steps its register. after is a number to be added to it.
 func addressARM64(operand string, after []string) func(*machine) (uint64, error) {
 	parts := arm64Address.FindStringSubmatch(operand)
 	if parts == nil {

@@ -153,9 +153,8 @@ func roundKeyAt(i int) int {
 	return i
 }
 
-// Where things are. No address is aligned to more than 8 bytes, but that of the stack, and most
-// sums of one and a number carry, some past 32 bits, so that nothing else passes for an addition of
-// 64 bits.
+// Where things are. No address is aligned to more than 8 bytes, but that of the stack, and most sums of one and a
+// number carry, some past 32 bits, so that nothing else passes for an addition of 64 bits.
 const (
 	stackTop    = 0x7ffe_0001_0008 // where arguments begin
 	stackSize   = 8192

@@ -15,8 +15,7 @@ import (
 	"testing"
 )
 
-// An architecture is how to get at machine code, what its instructions do, and what Go's calling
-// conventions demand.
+// An architecture is how to get at machine code, what its instructions do, and what Go's calling conventions demand.
 type architecture struct {
 	name      string
 	objdump   []string // commands to try

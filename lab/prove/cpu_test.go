@@ -23,13 +23,11 @@ type processor struct {
 	vectors int      // the first vector among the registers
 	flags   func(flags) uint64
 
-	// stub returns the line of the program that has an instruction as it stands in the binary, and
-	// the operation that it is there; "" for what can't be compared. Branches go to the label
-	// branched.
+	// stub returns the line of the program that has an instruction as it stands in the binary, and the operation that
+	// it is there; "" for what can't be compared. Branches go to the label branched.
 	stub func(t *testing.T, c *code, op operation) (string, operation)
 
-	// prepare has the registers of an operation's addresses hold addresses near the middle, and
-	// small indexes.
+	// prepare has the registers of an operation's addresses hold addresses near the middle, and small indexes.
 	prepare func(m *machine, op operation, rng *rand.Rand)
 
 	planted map[string]string // wrong models: those of other instructions

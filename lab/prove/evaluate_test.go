@@ -8,8 +8,7 @@ import (
 	"github.com/randflake/randflake/internal/test/require"
 )
 
-// An evaluation has the values of variables, by atom, and of what depends on nothing else, as it is
-// asked for.
+// An evaluation has the values of variables, by atom, and of what depends on nothing else, as it is asked for.
 type evaluation map[int]uint16
 
 // set makes a variable with a value.

@@ -46,8 +46,7 @@ const maxExecuted = 20_000
 
 var errForeign = errors.New("a sum that the cipher does not have")
 
-// An operation is an instruction that is ready to be executed. It may change pc, which is that of
-// the next one.
+// An operation is an instruction that is ready to be executed. It may change pc, which is that of the next one.
 type operation struct {
 	instruction
 	next uint64

@@ -1,9 +1,8 @@
 // Package prove proves that the cipher's kernels compute what the paper says, by their machine code.
 //
-// It builds the tests of package randflake for each architecture, has objdump disassemble them, and
-// executes the kernels on words that are functions of all bits of key and blocks. At the end, each
-// lane must hold the function that the paper describes, nothing but the output may be written, and
-// no address or branch may have depended on a variable.
+// It builds the tests of package randflake for each architecture, has objdump disassemble them, and executes the
+// kernels on words that are functions of all bits of key and blocks. At the end, each lane must hold the function that
+// the paper describes, nothing but the output may be written, and no address or branch may have depended on a variable.
 package prove
 
 import (
