@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/lease"
 )
 
@@ -79,15 +80,13 @@ func TestClients(t *testing.T) {
 					continue
 				}
 				t.Run(p.name, func(t *testing.T) {
-					if failed := try(t, l, "", p); failed != "" {
-						t.Error(failed)
-					}
+					require.Equal(t, try(t, l, "", p), "", "failure")
 					if p.fault == "" {
 						return
 					}
-					if failed := try(t, l, p.fault, p); !regexp.MustCompile(p.failure).MatchString(failed) {
-						t.Errorf("with the fault %s: %q, want a failure that says %q", p.fault, failed, p.failure)
-					}
+					failed := try(t, l, p.fault, p)
+					found := regexp.MustCompile(p.failure).MatchString(failed)
+					require.That(t, found, "with the fault %s: %q, want a failure that says %q", p.fault, failed, p.failure)
 				})
 			}
 		})
@@ -102,9 +101,7 @@ func vectors(x *trial) []vector {
 	if err == nil {
 		err = json.Unmarshal(data, &file)
 	}
-	if err != nil || len(file.Vectors) == 0 {
-		x.t.Fatal(len(file.Vectors), err)
-	}
+	require.Must(x.t, err == nil && len(file.Vectors) > 0, "%d vectors, %v", len(file.Vectors), err)
 	return append(file.Vectors,
 		vector{ID: "0", Text: "g000000000000"},
 		vector{ID: "32", Text: "g000000000010"},

@@ -1,7 +1,6 @@
 package planted
 
 import (
-	"os/exec"
 	"strings"
 	"testing"
 
@@ -97,10 +96,8 @@ func TestPromises(t *testing.T) {
 					plant(t, files, c.file, c.right, c.wrong)
 				}
 			}
-			test := exec.Command("go", "test", "-vet=off", "-count=1", "./promises")
-			test.Dir = ".."
-			test.Env = append(test.Environ(), "GOWORK=off", "GOFLAGS=-overlay="+overlay.Write(t, files))
-			output, err := test.CombinedOutput()
+			environ := []string{"GOWORK=off", "GOFLAGS=-overlay=" + overlay.Write(t, files)}
+			output, err := run("..", environ, "test", "-vet=off", "-count=1", "./promises")
 			require.That(t, err != nil, "no list is red:\n%s", output)
 			for _, c := range changes {
 				said := strings.Contains(string(output), ": "+c.says)
