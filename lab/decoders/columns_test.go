@@ -117,21 +117,16 @@ func TestGoqu(t *testing.T) {
 
 // TestMemDB: an index of integers has all rows, and one of strings a single one.
 func TestMemDB(t *testing.T) {
-	testMemDB(t, "IntFieldIndex", 100, func(n int) randflake.ID { return randflake.ID(n) })
-	testMemDB(t, "UintFieldIndex", 100, func(n int) snowflake.ID { return snowflake.ID(n) })
-	testMemDB(t, "StringFieldIndex", 1, func(n int) randflake.ID { return randflake.ID(n) })
-	testMemDB(t, "StringFieldIndex", 1, func(n int) ulid.ID { return ulid.ID{15: byte(n)} })
-	testMemDB(t, "StringFieldIndex", 1, func(n int) documentID { return mask.OfUUID[document](uuid.UUID{6: 0x70, 8: 0x80, 15: byte(n)}) })
-	testMemDB(t, "StringFieldIndex", 100, func(n int) string { return randflake.ID(n).String() })
+	testMemDB(t, &memdb.IntFieldIndex{Field: "ID"}, 100, func(n int) randflake.ID { return randflake.ID(n) })
+	testMemDB(t, &memdb.UintFieldIndex{Field: "ID"}, 100, func(n int) snowflake.ID { return snowflake.ID(n) })
+	testMemDB(t, &memdb.StringFieldIndex{Field: "ID"}, 1, func(n int) randflake.ID { return randflake.ID(n) })
+	testMemDB(t, &memdb.StringFieldIndex{Field: "ID"}, 1, func(n int) ulid.ID { return ulid.ID{15: byte(n)} })
+	testMemDB(t, &memdb.StringFieldIndex{Field: "ID"}, 1, func(n int) documentID { return mask.OfUUID[document](uuid.UUID{6: 0x70, 8: 0x80, 15: byte(n)}) })
+	testMemDB(t, &memdb.StringFieldIndex{Field: "ID"}, 100, func(n int) string { return randflake.ID(n).String() })
 }
 
-func testMemDB[T any](t *testing.T, index string, want int, of func(n int) T) {
-	indexer := map[string]memdb.Indexer{
-		"IntFieldIndex":    &memdb.IntFieldIndex{Field: "ID"},
-		"UintFieldIndex":   &memdb.UintFieldIndex{Field: "ID"},
-		"StringFieldIndex": &memdb.StringFieldIndex{Field: "ID"},
-	}[index]
-	table := &memdb.TableSchema{Name: "rows", Indexes: map[string]*memdb.IndexSchema{"id": {Name: "id", Unique: true, Indexer: indexer}}}
+func testMemDB[T any](t *testing.T, index memdb.Indexer, want int, of func(n int) T) {
+	table := &memdb.TableSchema{Name: "rows", Indexes: map[string]*memdb.IndexSchema{"id": {Name: "id", Unique: true, Indexer: index}}}
 	db, err := memdb.NewMemDB(&memdb.DBSchema{Tables: map[string]*memdb.TableSchema{"rows": table}})
 	require.NoError(t, err)
 	write := db.Txn(true)
@@ -144,7 +139,7 @@ func testMemDB[T any](t *testing.T, index string, want int, of func(n int) T) {
 	for rows.Next() != nil {
 		kept++
 	}
-	require.Equal(t, kept, want, "%s of %T: rows", index, of(0))
+	require.Equal(t, kept, want, "%T of %T: rows", index, of(0))
 }
 
 // TestINI: ini.v1 reads numbers. A text is none, without an error.

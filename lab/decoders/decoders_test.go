@@ -60,15 +60,9 @@ type decoder[T any] struct {
 
 func decoders[T any, P id[T]]() []decoder[T] {
 	return []decoder[T]{
-		{name: "gin, uri", read: func(text string, to *request[T]) error {
-			return binding.Uri.BindUri(values(text), to)
-		}},
-		{name: "gin, query", read: func(text string, to *request[T]) error {
-			return binding.Query.Bind(queried(text), to)
-		}},
-		{name: "gin, form", read: func(text string, to *request[T]) error {
-			return binding.Form.Bind(posted(text), to)
-		}},
+		{name: "gin, uri", read: func(text string, to *request[T]) error { return binding.Uri.BindUri(values(text), to) }},
+		{name: "gin, query", read: func(text string, to *request[T]) error { return binding.Query.Bind(queried(text), to) }},
+		{name: "gin, form", read: func(text string, to *request[T]) error { return binding.Form.Bind(posted(text), to) }},
 		{name: "echo, path", read: func(text string, to *request[T]) error {
 			c := echo.New().NewContext(queried(text), nil)
 			c.SetParamNames("id")
@@ -113,9 +107,7 @@ func decoders[T any, P id[T]]() []decoder[T] {
 			_, failed := app.Test(httptest.NewRequest("GET", "/?"+listed[T](text).Encode(), nil))
 			return errors.Join(err, failed)
 		}},
-		{name: "gorilla/schema", one: !integer[T](), read: func(text string, to *request[T]) error {
-			return schema.NewDecoder().Decode(to, listed[T](text))
-		}},
+		{name: "gorilla/schema", one: !integer[T](), read: func(text string, to *request[T]) error { return schema.NewDecoder().Decode(to, listed[T](text)) }},
 		{name: "go-playground/form", read: func(text string, to *request[T]) error {
 			decoder := form.NewDecoder()
 			decoder.RegisterCustomTypeFunc(func(texts []string) (any, error) {
