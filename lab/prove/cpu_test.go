@@ -123,15 +123,15 @@ func (p processor) run(t *testing.T, c *code, operations []operation, stubs stri
 // byModel returns random states for all operations, and what their models make of these.
 func (p processor) byModel(t *testing.T, c *code, operations []operation) (states, want []byte) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	symbolic := 0
+	withVariables := 0
 	for i, op := range operations {
 		for try := range tries {
 			state := bytes.Repeat([]byte{0xa5}, stateSize)
-			m, symbols := p.random(c, rng, op)
+			m, symbolic, values := p.random(c, rng, op)
 			p.write(state, m, nil, uint64(1+i))
 			states = append(states, state...)
-			if try%2 == 1 && p.execute(state, symbols.machine, symbols.values, op, uint64(1+i)) == nil {
-				symbolic++
+			if try%2 == 1 && p.execute(state, symbolic, values, op, uint64(1+i)) == nil {
+				withVariables++
 			} else {
 				err := p.execute(state, m, nil, op, uint64(1+i))
 				require.Must(t, err == nil, "%s %s: %v", op.mnemonic, op.operands, err)
@@ -139,7 +139,7 @@ func (p processor) byModel(t *testing.T, c *code, operations []operation) (state
 			want = append(want, state...)
 		}
 	}
-	require.That(t, symbolic >= len(operations), "only %d of %d trials have variables", symbolic, tries*len(operations))
+	require.That(t, withVariables >= len(operations), "only %d of %d trials have variables", withVariables, tries*len(operations))
 	return states, want
 }
 
@@ -181,42 +181,41 @@ func (p processor) execute(state []byte, m *machine, e evaluation, op operation,
 	return nil
 }
 
-// random returns a machine in a random state, and one in the same state with variables in
-// registers, but for those in addresses.
-func (p processor) random(c *code, rng *rand.Rand, op operation) (m *machine, symbols struct {
-	*machine
-	values evaluation
-}) {
-	random := func(words int) value {
-		if rng.IntN(8) == 0 {
-			return number(uint64(rng.IntN(2)), words)
-		}
-		v := make(value, words)
-		for i := range v {
-			v[i] = word(rng.Uint32N(1 << 16))
-			if rng.IntN(4) == 0 {
-				v[i] = []word{0, 1, 0x7fff, 0x8000, 0xff80, 0xffff}[rng.IntN(6)]
-			}
-		}
-		return v
-	}
+// random returns a machine in a random state, and one in the same state in which the registers that are in no address have
+// variables, with their values.
+func (p processor) random(c *code, rng *rand.Rand, op operation) (m, symbolic *machine, values evaluation) {
 	m = &machine{terms: newTerms(), code: c}
 	for _, words := range c.arch.registers {
-		m.registers = append(m.registers, random(words))
+		m.registers = append(m.registers, randomValue(rng, words))
 	}
 	before := slices.Clone(m.registers)
 	m.registers[c.arch.sp] = number(stateMiddle, 4)
 	p.prepare(m, op, rng)
 	bit := func() bool { return rng.IntN(2) == 0 }
 	m.flags = flags{true, bit(), bit(), bit(), bit()}
-	m.add("memory", stateAt+stateMemory, true, 4096, random(2048)...)
-	symbols.machine, symbols.values = m.fork(), evaluation{}
+	m.add("memory", stateAt+stateMemory, true, 4096, randomValue(rng, 2048)...)
+	symbolic = m.fork()
+	values = evaluation{}
 	for i, v := range m.registers {
-		if &v[0] == &before[i][0] {
-			symbols.registers[i] = each(v, func(w word) word { return symbols.values.set(m.terms, uint16(w)) })
+		isPrepared := &v[0] != &before[i][0]
+		if !isPrepared {
+			symbolic.registers[i] = each(v, func(w word) word { return values.set(m.terms, uint16(w)) })
 		}
 	}
-	return m, symbols
+	return m, symbolic, values
+}
+
+// randomValue returns many numbers at the edges.
+func randomValue(rng *rand.Rand, words int) value {
+	if rng.IntN(8) == 0 {
+		return number(uint64(rng.IntN(2)), words)
+	}
+	return each(make(value, words), func(word) word {
+		if rng.IntN(4) == 0 {
+			return []word{0, 1, 0x7fff, 0x8000, 0xff80, 0xffff}[rng.IntN(6)]
+		}
+		return word(rng.Uint32N(1 << 16))
+	})
 }
 
 const unknownFlags = 0xff

@@ -173,11 +173,7 @@ var errVariable = errors.New("an address or a branch depends on the key or on da
 
 // unsets returns new variables.
 func (t *terms) unsets(words int) value {
-	v := make(value, words)
-	for i := range v {
-		v[i] = t.variable()
-	}
-	return v
+	return each(make(value, words), func(word) word { return t.variable() })
 }
 
 func each(a value, f func(word) word) value {
