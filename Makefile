@@ -53,7 +53,8 @@ test check: gotestsum
 		internal/tools/summary.sh $(LOGS) "$(IN_$@)" $(REQUIRED) && exit $$failed
 # What a target prints, each line at once and after its name, as two run at a time.
 shown-%:
-	@{ $(MAKE) --no-print-directory $* 2>&1 || echo $$? >$(LOGS)/$*.failed; } | tee $(LOGS)/$*.out | sed -u 's/^/$*: /'; test ! -e $(LOGS)/$*.failed
+	@{ $(MAKE) --no-print-directory $* 2>&1 || echo $$? >$(LOGS)/$*.failed; } | tee $(LOGS)/$*.out | sed -u 's/^/$*: /'; \
+		test ! -e $(LOGS)/$*.failed
 
 gotestsum:
 	@mkdir -p $(LOGS) && GOBIN=$(CURDIR)/bin $(GO) install gotest.tools/gotestsum@v1.13.0
@@ -72,7 +73,8 @@ ordinary: gotestsum servers languages built
 built:
 	cd lab && GOFLAGS= GOWORK=off $(GO) tool -n go.etcd.io/etcd/server/v3 >/dev/null
 	cd lab/s3/versitygw && GOFLAGS= GOWORK=off $(GO) tool -n github.com/versity/versitygw/cmd/versitygw >/dev/null
-	cd examples/databases && export GOWORK=off && $(GO) tool -n ent >/dev/null && $(GO) build ./entschema entgo.io/ent/dialect/sql/schema github.com/jackc/pgx/v5/stdlib
+	cd examples/databases && export GOWORK=off && $(GO) tool -n ent >/dev/null && \
+		$(GO) build ./entschema entgo.io/ent/dialect/sql/schema github.com/jackc/pgx/v5/stdlib
 	$(GO) build -o /dev/null ./cmd/randflake
 race: gotestsum
 	$(TEST) -race -short $(CONCURRENT)
@@ -105,8 +107,10 @@ elsewise: gotestsum
 	GOTOOLCHAIN=$(NEWER) $(TEST) -short ./...
 # Not every kernel runs programs of 32 bits, and qemu-i386 does not run Go: emulated-arm has words as short.
 i386: gotestsum
-	@export CGO_ENABLED=0 GOARCH=386; $(GO) vet $(PORTABLE) ./snowflake; if $(GO) test -run '^$$' ./internal/coarse >/dev/null 2>&1; \
-		then $(TEST) -short $(PORTABLE) ./snowflake; else echo "skipped: 386: this kernel does not run programs of 32 bits" >$(LOGS)/$@.note; fi
+	@set -e; export CGO_ENABLED=0 GOARCH=386; $(GO) vet $(PORTABLE) ./snowflake; \
+		if $(GO) test -run '^$$' ./internal/coarse >/dev/null 2>&1; \
+		then $(TEST) -short $(PORTABLE) ./snowflake; \
+		else echo "skipped: 386: this kernel does not run programs of 32 bits" >$(LOGS)/$@.note; fi
 
 comma = ,
 on    = RANDFLAKE_BACKENDS="$(3)" CGO_ENABLED=0 GOARCH=$(1) $(TEST) -short -exec "$(2)" .

@@ -63,7 +63,6 @@ func (j job) world(dir string, secret randflake.Secret) *world {
 
 // An outcome is what came of a job.
 type outcome struct {
-	job
 	files   string // the directory of the run
 	result  result
 	refused uint64
@@ -90,11 +89,11 @@ func (j job) patiently(ctx context.Context) outcome {
 // run does a job in a directory of its own, which is kept if something was wrong.
 func (j job) run(ctx context.Context) outcome {
 	if ctx.Err() != nil {
-		return outcome{job: j, err: ctx.Err()}
+		return outcome{err: ctx.Err()}
 	}
 	dir, err := os.MkdirTemp("", j.name()+"-")
 	if err != nil {
-		return outcome{job: j, err: err}
+		return outcome{err: err}
 	}
 	o := j.play(ctx, dir)
 	if o.err != nil && j.bug == "" && ctx.Err() == nil {
@@ -108,7 +107,6 @@ func (j job) run(ctx context.Context) outcome {
 
 // play has the fault happen and checks what the workers noted.
 func (j job) play(ctx context.Context, dir string) outcome {
-	o := outcome{job: j, files: dir}
 	secret := randflake.NewSecret()
 	w := j.world(dir, secret)
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute+20*w.window)
@@ -119,19 +117,17 @@ func (j job) play(ctx context.Context, dir string) outcome {
 	if err == nil {
 		err = w.judge(j.fault)
 	}
+	found, wrong := check(secret, w.journals())
+	if wrong == nil {
+		wrong = found.err(w.repeats)
+	}
+	if err == nil && j.fault.repeats && found.Duplicates == 0 {
+		err = errors.New("the fault did not take place: no ID was repeated")
+	}
+	o := outcome{files: dir, result: found, err: errors.Join(err, wrong), late: wrong == nil && err != nil}
 	for _, p := range w.processes {
 		o.refused += p.allRefused()
 	}
-	var wrong error
-	o.result, wrong = check(secret, w.journals())
-	if wrong == nil {
-		wrong = o.result.err(w.repeats)
-	}
-	if err == nil && j.fault.repeats && o.result.Duplicates == 0 {
-		err = errors.New("the fault did not take place: no ID was repeated")
-	}
-	o.err = errors.Join(err, wrong)
-	o.late = wrong == nil && err != nil
 	return o
 }
 
