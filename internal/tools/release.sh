@@ -59,9 +59,9 @@ set_clients_and_chart() {
 	cd ../..
 }
 
-# put PAGE NAME TEXT puts a text, in which \n is a new line, between the markers <!--NAME--> and <!--/NAME--> of a page.
+# put PAGE NAME TEXT puts a text, in which \n is a new line, in place of what is between the markers of that name.
 put() {
-	local page begin="<!--$2-->" end="<!--/$2-->"
+	local page begin="<!--release.sh:$2-->" end="<!--/release.sh:$2-->"
 	page=$(cat "$1")
 	[[ $page = *"$begin"*"$end"* ]] || fail "$1 has no text between $begin and $end: git checkout ."
 	printf '%s%b%s\n' "${page%%"$begin"*}$begin" "$3" "$end${page#*"$end"}" >"$1"

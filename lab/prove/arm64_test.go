@@ -294,7 +294,7 @@ func vectorARM64(mnemonic string, d registerARM64, parts []string) func(*machine
 	if !ok || n.lanes != d.lanes {
 		return nil
 	}
-	last, isRegister := parseARM64(parts[len(parts)-1])
+	last, isVector := parseARM64(parts[len(parts)-1])
 	amount, isNumber := immediate(parts[len(parts)-1], 17)
 	shift := arm64LaneShifts[mnemonic]
 	lane := arm64Lanes[mnemonic+" "+d.lanes]
@@ -305,7 +305,7 @@ func vectorARM64(mnemonic string, d registerARM64, parts []string) func(*machine
 		return func(m *machine) value {
 			return zip(d.get(m), n.get(m), func(d, n word) word { return shift.f(m.terms, d, n, int(amount)) })
 		}
-	case len(parts) == 3 && isRegister && last.lanes == d.lanes && lane != nil:
+	case len(parts) == 3 && isVector && last.lanes == d.lanes && lane != nil:
 		return func(m *machine) value {
 			out := make(value, neonWords)
 			for i := range out {
@@ -373,11 +373,12 @@ func addressARM64(operand string, after []string) func(*machine) (uint64, error)
 	}
 }
 
-// A transfer moves words between registers and memory, which has some of each register, then more of each, and so on.
+// A transfer moves words between registers and memory, which has the first words of each register, then the next ones of each,
+// and so on.
 type transfer struct {
 	load      bool
 	registers []registerARM64
-	words     int // of a register at a time
+	words     int // of each register at a time
 	times     int
 	at        func(*machine) (uint64, error) // the address, which it steps
 }
