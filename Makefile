@@ -24,13 +24,16 @@ NPM_CI    = npm ci --ignore-scripts --no-audit --no-fund
 EVERYTHING := $(shell $(GO) list -m -f '{{.Dir}}/...')
 LAB         = cd lab && GOWORK=off
 STATICCHECK = $(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2
-# Logs have the name of their target, so that summary.sh sees which ones ran, and says at the end what failed. The time is for slow machines. Results of earlier runs
-# don't count: the go command does not see that a test of one module reads pages, or runs programs, of another.
-TEST = $(CURDIR)/bin/gotestsum --format pkgname --hide-summary=$(or $(HIDDEN),skipped) --jsonfile $$(mktemp $(LOGS)/$@-XXXXXX.json) -- -vet=off -count=1 -timeout 30m
+# Logs have the name of their target, so that summary.sh sees which ones ran, and says at the end what failed. The time is for slow
+# machines. Results of earlier runs don't count: the go command does not see that a test of one module reads pages, or runs programs,
+# of another.
+TEST = $(CURDIR)/bin/gotestsum --format pkgname --hide-summary=$(or $(HIDDEN),skipped) \
+	--jsonfile $$(mktemp $(LOGS)/$@-XXXXXX.json) -- -vet=off -count=1 -timeout 30m
 
 # What depends on word size, byte order or architecture; where goroutines meet; platforms that no test runs on, and arm64's assembly.
 PORTABLE   = . ./compat ./compat/sparx64 ./compat/v2 ./lease ./lease/file ./counter ./internal/ff1 ./link ./mask ./ulid ./ulid/objectkey
-CONCURRENT = . ./compat/bwmarrin ./compat/sonyflake ./counter ./lease ./lease/file ./lease/local ./counter/numbers ./snowflake ./ulid ./internal/coarse ./internal/queue
+CONCURRENT = . ./compat/bwmarrin ./compat/sonyflake ./counter ./counter/numbers ./lease ./lease/file ./lease/local ./snowflake ./ulid \
+	./internal/coarse ./internal/queue
 PLATFORMS  = linux/arm64 darwin/arm64 windows/amd64 freebsd/amd64 js/wasm
 # CPUs that this machine is not: without AVX-512, without AVX2, without SVE, and with SVE2 of 128, 256 and 512 bits.
 SVE2       = cpu-sve2-1 cpu-sve2-2 cpu-sve2-4
@@ -54,7 +57,8 @@ test check: gotestsum
 		internal/tools/summary.sh $(LOGS) "$(IN_$@)" $(REQUIRED) && exit $$failed
 # What a target prints, each line at once and after its name, as two run at a time.
 shown-%:
-	@{ $(MAKE) --no-print-directory $* 2>&1 || echo $$? >$(LOGS)/$*.failed; } | tee $(LOGS)/$*.out | sed -u 's/^/$*: /'; test ! -e $(LOGS)/$*.failed
+	@{ $(MAKE) --no-print-directory $* 2>&1 || echo $$? >$(LOGS)/$*.failed; } | tee $(LOGS)/$*.out | sed -u 's/^/$*: /'; \
+		test ! -e $(LOGS)/$*.failed
 
 gotestsum:
 	@mkdir -p $(LOGS) && GOBIN=$(CURDIR)/bin $(GO) install gotest.tools/gotestsum@v1.13.0
@@ -73,7 +77,8 @@ ordinary: gotestsum servers languages built
 built:
 	cd lab && GOWORK=off $(GO) tool -n go.etcd.io/etcd/server/v3 >/dev/null
 	cd lab/s3/versitygw && GOWORK=off $(GO) tool -n github.com/versity/versitygw/cmd/versitygw >/dev/null
-	cd examples/databases && export GOWORK=off && $(GO) tool -n ent >/dev/null && $(GO) build ./entschema entgo.io/ent/dialect/sql/schema github.com/jackc/pgx/v5/stdlib
+	cd examples/databases && export GOWORK=off && $(GO) tool -n ent >/dev/null && \
+		$(GO) build ./entschema entgo.io/ent/dialect/sql/schema github.com/jackc/pgx/v5/stdlib
 	$(GO) build -o /dev/null ./cmd/randflake
 race: gotestsum
 	$(TEST) -race -short $(CONCURRENT)
@@ -106,8 +111,10 @@ elsewise: gotestsum
 	GOTOOLCHAIN=$(NEWER) $(TEST) -short ./...
 # Not every kernel runs programs of 32 bits, and qemu-i386 does not run Go: emulated-arm has words as short.
 i386: gotestsum
-	@export GOARCH=386; $(GO) vet $(PORTABLE) ./snowflake; if $(GO) test -run '^$$' ./internal/coarse >/dev/null 2>&1; \
-		then $(TEST) -short $(PORTABLE) ./snowflake; else echo "skipped: 386: this kernel does not run programs of 32 bits" >$(LOGS)/$@.note; fi
+	@set -e; export GOARCH=386; $(GO) vet $(PORTABLE) ./snowflake; \
+		if $(GO) test -run '^$$' ./internal/coarse >/dev/null 2>&1; \
+		then $(TEST) -short $(PORTABLE) ./snowflake; \
+		else echo "skipped: 386: this kernel does not run programs of 32 bits" >$(LOGS)/$@.note; fi
 
 comma = ,
 on    = RANDFLAKE_BACKENDS="$(3)" GOARCH=$(1) $(TEST) -short -exec "$(2)" .

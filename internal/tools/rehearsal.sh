@@ -9,6 +9,7 @@ if newest=$(grep -m 1 -oE '^## v[0-9]+\.[0-9]+\.[0-9]+' CHANGELOG.md); then
 	version=${newest#* }
 	version=${version%.*}.$((${version##*.} + 1))
 fi
+printed=$(sed 's/^v//; s/\./\\./g' <<<"$version") # by programs, as a pattern
 
 work=$(mktemp -d)
 chmod 755 "$work" # PostgreSQL's user passes through
@@ -68,7 +69,8 @@ git commit -qam "Release $version"
 git init -q --bare "$work/origin"
 git remote add origin "$work/origin"
 sh -ec "$(grep '^git ' "$work/todo")" >"$work/pushed" 2>&1 || fail "$(cat "$work/pushed")"
-[ "$(grep '^git push' "$work/todo" | tail -n 1)" = "git push origin $version" ] || fail "the tag that starts the workflow is not pushed alone, at the end"
+[ "$(grep '^git push' "$work/todo" | tail -n 1)" = "git push origin $version" ] ||
+	fail "the tag that starts the workflow is not pushed alone, at the end"
 while read -r tag; do
 	dir=$(dirname "$tag") # of the module; . is the root
 	module=$own${dir#.}
@@ -91,7 +93,7 @@ go run . | lines 5 '^[0-9a-v]+ -?[0-9]+ 2'
 
 step "the command"
 go install "$own/cmd/randflake@$version" 2>/dev/null
-randflake version | lines 1 "${version#v}"
+randflake version | lines 1 "$printed"
 
 step "leases in PostgreSQL"
 postgres=$(dirname "$(ls -d /usr/lib/postgresql/*/bin/initdb | tail -n 1)")
@@ -113,7 +115,7 @@ go run . 2>/dev/null | lines 1 '^[0-9a-v]+ <nil>$'
 
 step "the service"
 go install "$own/service/cmd/randflaked@$version" 2>/dev/null
-randflaked version | lines 1 "${version#v}"
+randflaked version | lines 1 "$printed"
 randflaked --dev --dir "$work/demo" --listen localhost:0 2>"$work/service.log" &
 service=$!
 until address=$(sed -n 's#^look: ##p' "$work/service.log") && [ -n "$address" ]; do
@@ -152,19 +154,20 @@ sed -n '/^RUN /,/[^\\]$/p' service/deploy/Dockerfile | sed "s#^RUN ##; s# /\(roo
 env -u GOWORK -u GOFLAGS GOFLAGS=-modcacherw VERSION="$version" sh -ec "$(cat "$work/build.sh")" 2>/dev/null
 [ -s "$work/image/root-fs/etc/ssl/certs/ca-certificates.crt" ] || fail "the image has no certificates"
 for program in randflaked randflake; do
-	"$work/image/root-fs/$program" version | lines 1 "${version#v}"
+	"$work/image/root-fs/$program" version | lines 1 "$printed"
 done
 
 step "the files"
-env -u GOWORK -u GOFLAGS GOFLAGS="-modcacherw -buildvcs=false" internal/tools/artifacts.sh "$version" "$work/files" "$(go env GOOS)/$(go env GOARCH)" 2>/dev/null
+env -u GOWORK -u GOFLAGS GOFLAGS="-modcacherw -buildvcs=false" \
+	internal/tools/artifacts.sh "$version" "$work/files" "$(go env GOOS)/$(go env GOARCH)" 2>/dev/null
 cd "$work/files"
 sha256sum --quiet --check checksums.txt
 for program in randflaked randflake; do
-	"./$program-$(go env GOOS)-$(go env GOARCH)" version | lines 1 "${version#v}"
+	"./$program-$(go env GOOS)-$(go env GOARCH)" version | lines 1 "$printed"
 done
 
 step "the chart"
 cd "$clone/service/deploy/chart"
-"$HELM" template ids . --kube-version 1.30 --values ci/plaintext-values.yaml --set image.tag= | lines 1 "image: .*:${version#v}\"$"
+"$HELM" template ids . --kube-version 1.30 --values ci/plaintext-values.yaml --set image.tag= | lines 1 "image: .*:$printed\"$"
 
 step "done"

@@ -4,8 +4,8 @@
 # All modules, clients and the chart get the same version: every go.mod requires it of the others, the pages say how to
 # get it, and the changelog's unreleased part gets a heading. It prints the commands that are left.
 #
-# It refuses a checkout with other changes, and a version that is not new, before it changes anything. If a page has a
-# sentence that it does not know, it fails later: git checkout . takes back what it did.
+# It refuses a checkout with other changes, and a version that is not new, before it changes anything. If a page lacks a
+# marker it fails later: git checkout . takes back what it did.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 version=${1:-}
@@ -13,24 +13,31 @@ number=${version#v}
 own=github.com/randflake/randflake
 files=$(git ls-files go.mod '*/go.mod')
 
-fail() {
-	echo "release.sh: $*" >&2
-	exit 1
+fail() { echo "release.sh: $*" >&2; exit 1; }
+
+check_version() {
+	# What Go, Python, npm, Maven and Helm all read as a version.
+	local n='(0|[1-9][0-9]*)' tags
+	[[ $version =~ ^v[01]\.$n\.$n(-(alpha|beta|rc)\.$n)?$ ]] ||
+		fail "version \"$version\": want one as v0.1.0 or v0.1.0-rc.1, of major version 0 or 1"
+	tags=$(git tag --list "$version" "*/$version" | tr '\n' ' ')
+	[ -z "$tags" ] || fail "there are tags of $version: $tags"
+	newest=$(sed -n '/^## v/ { s/^## \(.*\),.*/\1/p; q }' CHANGELOG.md)
+	# sort puts ~ before the end of a line: v0.1.0~rc.1 comes before v0.1.0.
+	printf '%s\n' "$newest" "$version" | tr - '~' | sort --version-sort --check=quiet --unique ||
+		fail "CHANGELOG.md has $newest: want a later version than that"
 }
 
 check_checkout() {
-	# What Go, Python, npm, Maven and Helm all read as a version.
-	local n='(0|[1-9][0-9]*)'
-	[[ $version =~ ^v[01]\.$n\.$n(-(alpha|beta|rc)\.$n)?$ ]] || fail "version \"$version\": want one as v0.1.0 or v0.1.0-rc.1, of major version 0 or 1"
-	git symbolic-ref --quiet HEAD >/dev/null || fail "no branch is checked out, so that nobody would find the commit: git switch main"
+	git symbolic-ref --quiet HEAD >/dev/null ||
+		fail "no branch is checked out, so that nobody would find the commit: git switch main"
 	[ -z "$(git status --porcelain)" ] || fail "the checkout has changes, which the release would have too: commit or stash them"
-	[ -z "$(git tag --list "$version" "*/$version")" ] || fail "there are tags of $version: $(git tag --list "$version" "*/$version" | tr '\n' ' ')"
-	[ "$(grep -cx '## Unreleased' CHANGELOG.md)" = 1 ] || fail "CHANGELOG.md: want one line \"## Unreleased\", with what is new below it"
-	[ -n "$(sed '1,/^## Unreleased$/d; /^## /,$d' CHANGELOG.md)" ] || fail "CHANGELOG.md says nothing below \"## Unreleased\": want what is new"
-	newest=$(sed -n '/^## v/ { s/^## \(.*\),.*/\1/p; q }' CHANGELOG.md)
-	# sort puts ~ before the end of a line: v0.1.0~rc.1 comes before v0.1.0.
-	printf '%s\n' "$newest" "$version" | tr - '~' | sort --version-sort --check=quiet --unique || fail "CHANGELOG.md has $newest: want a later version than that"
-	! grep -l '^replace' cmd/*/go.mod service/go.mod || fail "nobody can install a program whose go.mod replaces modules: go.work is enough for a clone"
+	[ "$(grep -cx '## Unreleased' CHANGELOG.md)" = 1 ] ||
+		fail "CHANGELOG.md: want one line \"## Unreleased\", with what is new below it"
+	[ -n "$(sed '1,/^## Unreleased$/d; /^## /,$d' CHANGELOG.md)" ] ||
+		fail "CHANGELOG.md says nothing below \"## Unreleased\": want what is new"
+	! grep -l '^replace' cmd/*/go.mod service/go.mod ||
+		fail "nobody can install a program whose go.mod replaces modules: go.work is enough for a clone"
 }
 
 set_versions() {
@@ -52,27 +59,29 @@ set_clients_and_chart() {
 	cd ../..
 }
 
-# What the first release makes of the pages, and what each one does.
+# put PAGE NAME TEXT puts a text, in which \n is a new line, in place of what is between the markers of that name.
+put() {
+	local page begin="<!--release.sh:$2-->" end="<!--/release.sh:$2-->"
+	page=$(cat "$1")
+	[[ $page = *"$begin"*"$end"* ]] || fail "$1 has no text between $begin and $end: git checkout ."
+	printf '%s%b%s\n' "${page%%"$begin"*}$begin" "$3" "$end${page#*"$end"}" >"$1"
+}
+
+# The first release takes away what the pages say of the time before it.
 set_pages() {
-	pages="README.md docs/leases.md docs/service.md"
-	block='```sh\n[^`]*```'
-	sed -i -zE "s#not released yet; names and formats may still change\.#[$version](CHANGELOG.md).#
-		s#, until there is a release:\n\n$block#:\n\n\`\`\`sh\ngo get $own@$version\n\`\`\`#
-		s#In a clone, \`go install ./cmd/randflake\`#\`go install $own/cmd/randflake@$version\`#" README.md
-	sed -i -zE "s#Until there is a release, [^:]*:\n\n$block#Most engines are modules of their own:\n\n\`\`\`sh\ngo get $own/lease/url@$version\n\`\`\`#" docs/leases.md
-	sed -i -zE "s#In a clone \(after a release[^)]*\), with#With#
-		s#\ngo install ./service/cmd/randflaked\n#\ngo install $own/service/cmd/randflaked@$version\n#" docs/service.md
-	sed -i -E "s#($own[^ @]*@|State:\*\* \[)v[0-9][^] \`]*#\1$version#" $pages
-	# What stays true until there is a second release.
-	if [ "$version" != v0.1.0 ] && grep -q '^## v0\.1\.0,' CHANGELOG.md; then
-		sed -i 's/So far tests run two builds, not releases\./Tests run v0.1.0 and the newest release on one space./' docs/versions.md
-		! grep -niE 'so far|two builds' docs/versions.md || fail "this sentence is not what it replaces: git checkout ."
-	fi
-	! grep -niE 'not released yet|(until|before|after) (there is )?a release' $pages || fail "these sentences are not what it replaces: git checkout ."
+	local fence='```'
+	put README.md state "[$version](CHANGELOG.md)."
+	put README.md get ":\n\n${fence}sh\ngo get $own@$version\n$fence\n"
+	put README.md command "\`go install $own/cmd/randflake@$version\`"
+	put docs/leases.md get ":\n\n${fence}sh\ngo get $own/lease/url@$version\n$fence\n"
+	put docs/service.md get ""
+	sed -i "s#^go install .*service/cmd/randflaked.*#go install $own/service/cmd/randflaked@$version#" docs/service.md
+	! grep -niE 'not released yet|(until|before|after) (there is )?a release' README.md docs/leases.md docs/service.md ||
+		fail "these sentences are of the time before a release, and outside of markers: git checkout ."
 }
 
 print_steps() {
-	tags=()
+	local tags=() file
 	for file in $files; do
 		case $file in
 		go.mod|bench/*|lab/*|examples/*) ;; # the root is last, and nobody installs the others
@@ -84,9 +93,11 @@ print_steps() {
 	echo "git push --atomic origin HEAD ${tags[*]}"
 	echo "git push origin $version"
 	echo "The last tag starts the workflow. It goes alone, as GitHub starts none when more than three come at once."
-	! grep -q 'No release has tried' SECURITY.md || echo "Then try the steps of SECURITY.md, and take away its sentence that no release has."
+	! grep -q 'No release has tried' SECURITY.md ||
+		echo "Then try the steps of SECURITY.md, and take away its sentence that no release has."
 }
 
+check_version
 check_checkout
 set_versions
 set_clients_and_chart

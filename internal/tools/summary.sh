@@ -1,8 +1,9 @@
 #!/bin/sh
-# Says how the tests went whose logs gotestsum wrote into DIR: the ten slowest, those that this machine skipped, with their reasons, but
-# for those that another run of these logs includes, the whole output of what failed, and how many each target had. Fails if one of
-# TARGETS, targets of make in one argument, has no log, or a log without a test, unless it left a note instead; and if a test of REQUIRED,
-# such as lab/prove.TestKernels, ran in no log whole.
+# Says how the tests went whose logs gotestsum wrote into DIR: the ten slowest; those that no log ran, with the
+# reasons why they were skipped; the whole output of what failed; how many each target had.
+#
+# TARGETS are targets of make in one argument. It fails if one of them has no log, or a log without a test, unless it left a note
+# instead; and if a test of REQUIRED, such as lab/prove.TestKernels, or one below it, passed in no log.
 # usage: internal/tools/summary.sh DIR TARGETS [REQUIRED...]
 set -eu
 gotestsum=$PWD/bin/gotestsum

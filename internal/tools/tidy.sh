@@ -1,6 +1,7 @@
 #!/bin/bash
-# Checks that the go.mod of a command is tidy: internal/tools/tidy.sh DIR. A command replaces nothing, or nobody could install it, and go mod tidy
-# does not heed go.work. So this is done on a copy that replaces the modules of this repository by what is in the checkout.
+# Checks that the go.mod of a command is tidy: internal/tools/tidy.sh DIR. A command replaces nothing, or nobody could install
+# it, and go mod tidy does not heed go.work. So this is done on a copy that replaces the modules of this repository by what is
+# in the checkout.
 set -euo pipefail
 
 work=$(mktemp -d)

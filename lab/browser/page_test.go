@@ -56,9 +56,8 @@ func TestPage(t *testing.T) {
 	ctx, cancel := chromedp.NewContext(t.Context(), chromedp.WithAllocatorOptions(chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(t.TempDir())))
 	defer cancel()
 	for _, width := range []int64{390, 1400} {
-		if err := chromedp.Do(ctx, chromedp.EmulateViewport(width, 900), chromedp.Navigate(url)); err != nil {
-			t.Fatalf("%v: make browser installs what is missing", err)
-		}
+		err := chromedp.Do(ctx, chromedp.EmulateViewport(width, 900), chromedp.Navigate(url))
+		require.Must(t, err == nil, "%v: make browser installs what is missing", err)
 		text, err := chromedp.Run(ctx, chromedp.Evaluate[string]("document.body.innerText"))
 		require.NoError(t, err)
 		for _, want := range []string{"is ready", "demo", "The store answers. IDs last until 20", "of 131072 nodes of this window are taken", "orders\t11\tnone", "demo ready"} {

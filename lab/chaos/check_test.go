@@ -2,9 +2,12 @@ package chaos
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/randflake/randflake"
 )
@@ -21,6 +24,15 @@ type result struct {
 
 // ok reports whether nothing was found.
 func (r result) ok() bool { return r.Duplicates == 0 && r.Outside == 0 && r.Shared == 0 }
+
+// err returns what was found, if that may not be. A copied process may repeat IDs until the windows that it held end.
+func (r result) err(repeats time.Time) error {
+	onlyRepeats := r.Shared == 0 && r.Outside == 0 && !repeats.IsZero() && r.LastDuplicate <= repeats.Unix()
+	if r.ok() || onlyRepeats {
+		return nil
+	}
+	return errors.New(strings.Join(r.Wrong, "\n"))
+}
 
 func (r *result) wrong(format string, args ...any) {
 	if len(r.Wrong) < 10 {
@@ -162,8 +174,7 @@ func (c *checker) compareLeases() {
 	}
 }
 
-// twice sorts runs, and calls found with each overlap of a run with an earlier one, and with the processes
-// of both.
+// twice sorts runs, and calls found with each overlap of a run with an earlier one, and with the processes of both.
 func twice(runs []run, found func(first, last uint64, a, b string)) {
 	slices.SortFunc(runs, func(a, b run) int { return cmp.Compare(a.first, b.first) })
 	longest := 0

@@ -161,8 +161,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// write writes the journals of steps. A last event that is not complete, as of a process that was
-// killed, is left out.
+// write writes the journals of steps. A last event that is not complete, as of a process that was killed, is left out.
 func write(t *testing.T, secret randflake.Secret, steps []step) (paths []string) {
 	dir := t.TempDir()
 	cipher := randflake.NewCipher(secret)

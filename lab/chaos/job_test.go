@@ -1,6 +1,7 @@
 package chaos
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -8,8 +9,12 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"slices"
 	"time"
+
+	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/lease"
 )
 
 // A job is one fault on one engine.
@@ -31,9 +36,33 @@ func (j job) random() *rand.Rand {
 	return rand.New(rand.NewChaCha8(sha256.Sum256(text)))
 }
 
+// By default a window is so short that the end of leases is never far. Workers take windows ahead for as long as two windows, as
+// far as the space allows.
+const (
+	usualWindow  = 2 * time.Second
+	windowsAhead = 3
+)
+
+// world returns the world of a job under a secret, in which nothing runs.
+func (j job) world(dir string, secret randflake.Secret) *world {
+	w := &world{dir: dir, rand: j.random()}
+	w.window = cmp.Or(*window, j.fault.window, usualWindow)
+	w.reach = (windowsAhead + 1) * w.window
+	w.timeout = 90*time.Second + 2*w.reach
+	if j.bug != "" {
+		w.timeout = 3 * w.reach // a script may wait in vain
+	}
+	w.store = &store{name: j.engine, dir: filepath.Join(dir, "store"), setup: j.fault.setup}
+	w.store.config.CheckValue = secret.CheckValue()
+	if !j.fault.plain {
+		w.store.config.Limits = lease.Limits{Window: w.window, Ahead: windowsAhead, MaxSkew: cmp.Or(*window, time.Second)}
+	}
+	w.worker = workerConfig{Secret: secret.Hex(), Outage: 2 * w.window, Nodes: 1024, Rate: j.rate, Bug: j.bug}
+	return w
+}
+
 // An outcome is what came of a job.
 type outcome struct {
-	job
 	files   string // the directory of the run
 	result  result
 	refused uint64
@@ -60,11 +89,11 @@ func (j job) patiently(ctx context.Context) outcome {
 // run does a job in a directory of its own, which is kept if something was wrong.
 func (j job) run(ctx context.Context) outcome {
 	if ctx.Err() != nil {
-		return outcome{job: j, err: ctx.Err()}
+		return outcome{err: ctx.Err()}
 	}
 	dir, err := os.MkdirTemp("", j.name()+"-")
 	if err != nil {
-		return outcome{job: j, err: err}
+		return outcome{err: err}
 	}
 	o := j.play(ctx, dir)
 	if o.err != nil && j.bug == "" && ctx.Err() == nil {
@@ -78,8 +107,8 @@ func (j job) run(ctx context.Context) outcome {
 
 // play has the fault happen and checks what the workers noted.
 func (j job) play(ctx context.Context, dir string) outcome {
-	o := outcome{job: j, files: dir}
-	w := j.world(dir)
+	secret := randflake.NewSecret()
+	w := j.world(dir, secret)
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute+20*w.window)
 	defer cancel()
 	w.ctx = ctx
@@ -88,16 +117,17 @@ func (j job) play(ctx context.Context, dir string) outcome {
 	if err == nil {
 		err = w.judge(j.fault)
 	}
+	found, wrong := check(secret, w.journals())
+	if wrong == nil {
+		wrong = found.err(w.repeats)
+	}
+	if err == nil && j.fault.repeats && found.Duplicates == 0 {
+		err = errors.New("the fault did not take place: no ID was repeated")
+	}
+	o := outcome{files: dir, result: found, err: errors.Join(err, wrong), late: wrong == nil && err != nil}
 	for _, p := range w.processes {
 		o.refused += p.allRefused()
 	}
-	var wrong error
-	o.result, wrong = w.check()
-	if err == nil && j.fault.repeats && o.result.Duplicates == 0 {
-		err = errors.New("the fault did not take place: no ID was repeated")
-	}
-	o.err = errors.Join(err, wrong)
-	o.late = wrong == nil && err != nil
 	return o
 }
 

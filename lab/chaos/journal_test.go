@@ -23,9 +23,8 @@ type event struct {
 	IDs []randflake.ID
 }
 
-// newJournal makes a file to which one process appends what it does, in order, before anything else
-// is done with it. Each event is a call of the system, whose page cache outlives a SIGKILL. The
-// encoder is safe for concurrent use.
+// newJournal makes a file to which one process appends what it does, in order, before anything else is done with it.
+// Each event is a call of the system, whose page cache outlives a SIGKILL. The encoder is safe for concurrent use.
 func newJournal(path string) (*gob.Encoder, error) {
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o600)
 	if err != nil {
@@ -34,8 +33,7 @@ func newJournal(path string) (*gob.Encoder, error) {
 	return gob.NewEncoder(file), nil
 }
 
-// readJournal calls do with the events of a journal, in order. One that is not complete was never
-// used.
+// readJournal calls do with the events of a journal, in order. One that is not complete was never used.
 func readJournal(path string, do func(event)) error {
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/randflake/randflake/internal/test/require"
 )
 
 var (
@@ -47,9 +49,7 @@ func interruptible(t *testing.T) context.Context {
 
 // TestFaults has each fault happen on its engines, once or until its part of the IDs is made.
 func TestFaults(t *testing.T) {
-	if *window < 0 || *window%time.Second != 0 {
-		t.Fatalf("-window %v: want whole seconds", *window)
-	}
+	require.Must(t, *window >= 0 && *window%time.Second == 0, "-window %v: want whole seconds", *window)
 	ctx := interruptible(t)
 	t.Logf("seed %d", *seed)
 	var total atomic.Uint64
@@ -67,9 +67,7 @@ func TestFaults(t *testing.T) {
 					made += o.result.IDs
 					total.Add(o.result.IDs)
 					t.Logf("%d IDs, %d numbers, %d duplicates, refused %d times", o.result.IDs, o.result.Numbers, o.result.Duplicates, o.refused)
-					if o.err != nil {
-						t.Fatal(o.err)
-					}
+					require.NoError(t, o.err)
 				}
 			})
 		}
@@ -118,9 +116,7 @@ func TestPlantedBugs(t *testing.T) {
 				r := j.run(ctx).result
 				found = found || r.Shared > 0 || r.Outside > 0 || r.Duplicates > 0
 			}
-			if !found {
-				t.Error("the planted bug was not found")
-			}
+			require.That(t, found, "the planted bug was not found")
 		})
 	}
 }

@@ -9,9 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A page is memory that the harness and one worker share. The harness reads it also when the worker
-// hangs, is stopped or is dead, and steps the worker's clock in the middle of whatever the worker
-// does. Each field has one writer.
+// A page is memory that the harness and one worker share. The harness reads it also when the worker hangs, is stopped
+// or is dead, and steps the worker's clock in the middle of whatever the worker does. Each field has one writer.
 type page struct {
 	Offset atomic.Int64 // how far the worker's clock is off, in seconds; the harness writes it
 

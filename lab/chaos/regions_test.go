@@ -177,14 +177,12 @@ func playRegions(t *testing.T, regions []region, limits lease.Limits, rate int, 
 		j := job{engine: r.engine, rate: rate, round: i, fault: &fault{name: "regions", may: r.may, window: limits.Window, setup: r.setup}}
 		dir := filepath.Join(t.TempDir(), r.engine)
 		require.NoError(t, os.Mkdir(dir, 0o755))
-		w := j.world(dir)
+		w := j.world(dir, secret)
 		w.ctx = ctx
-		w.store.config.CheckValue = secret.CheckValue()
 		w.store.config.Limits = limits
 		w.store.config.Limits.FirstNode = uint32(i) * distance
 		w.store.config.Limits.Nodes = nodesOfRegion
 		w.store.config.Part = true
-		w.worker.Secret = secret.Hex()
 		w.worker.Outage = 3 * limits.Window
 		worlds[i] = w
 		t.Cleanup(w.end)
@@ -203,9 +201,7 @@ func playRegions(t *testing.T, regions []region, limits lease.Limits, rate int, 
 	var journals []string
 	for _, w := range worlds {
 		w.end()
-		for _, p := range w.processes {
-			journals = append(journals, p.config.Journal)
-		}
+		journals = append(journals, w.journals()...)
 	}
 	found, err := check(secret, journals)
 	require.NoError(t, err)

@@ -39,8 +39,7 @@ func moved(w *world) {
 		})
 	}
 	w.wantLosses(len(steps))
-	_, floor, err := w.store.losses(w.ctx)
-	must(err)
+	floor := w.floor()
 	w.await("the floor is over", func() bool { return time.Now().After(floor.Add(w.window)) })
 	w.recover(append(makers, counting...)...)
 }
@@ -54,9 +53,8 @@ func (w *world) startBoth() (makers, counting []*process) {
 	return makers, counting
 }
 
-// move moves the space to another store, where the next workers find it. The process that does so
-// is killed at its first step, run again and killed at its second one, and so on, until it comes to
-// its end.
+// move moves the space to another store, where the next workers find it. The process that does so is killed at its
+// first step, run again and killed at its second one, and so on, until it comes to its end.
 func (w *world) move(name string) {
 	from := w.store
 	to := from.another(name)

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/randflake/randflake/internal/test/require"
 )
 
 // A loss is how a store loses data, with the limits that a space has by default.
@@ -73,9 +75,7 @@ func runAsUsual(ctx context.Context, t *testing.T, engine string, f *fault) {
 	j := job{engine: engine, fault: f, rate: 100}
 	o := j.run(ctx)
 	t.Logf("%d IDs, %d duplicates", o.result.IDs, o.result.Duplicates)
-	if o.err != nil {
-		t.Error(o.err)
-	}
+	require.NoError(t, o.err)
 }
 
 // setUsual has workers launched as programs are that pass no options.

@@ -3,7 +3,7 @@ package chaos
 import (
 	"time"
 
-	"github.com/randflake/randflake/counter"
+	"github.com/randflake/randflake/lease"
 )
 
 // Runs of nodes: of a size that two or four workers have all main nodes of a window, and one that many find in the reserve.
@@ -138,8 +138,8 @@ func countKilled(w *world) {
 
 // next returns the number that a counter gives next.
 func (w *world) next(name string) (next int64) {
-	w.counters(func(c *counter.Counters) error {
-		info, err := c.Source().Counter(w.ctx, name)
+	w.inSpace(func(s *lease.Space) error {
+		info, err := s.Counter(w.ctx, name)
 		next = info.Next
 		return err
 	})
@@ -171,9 +171,7 @@ func countRolledBack(w *world) {
 	late := w.launch(1)
 	w.refuse(late, Forgotten)
 	for _, name := range both {
-		w.counters(func(c *counter.Counters) error {
-			return c.Source().SetCounter(w.ctx, name, newest[name]+inMemory)
-		})
+		w.inSpace(func(s *lease.Space) error { return s.SetCounter(w.ctx, name, newest[name]+inMemory) })
 	}
 	w.goOn(append(workers, late...)...)
 }

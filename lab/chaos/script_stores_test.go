@@ -104,8 +104,7 @@ func loses(seen bool) func(*world) {
 		if seen {
 			w.standStill(large...) // they can't tell that data are lost, as they had no lease yet
 		}
-		_, floor, err := w.store.losses(w.ctx)
-		must(err)
+		floor := w.floor()
 		must(w.store.Restore())
 		ensure(time.Now().Before(floor), "the second loss came after %v, the floor of the first", floor)
 		w.wantLosses(2)
@@ -148,9 +147,7 @@ func wiped(w *world) {
 	w.refuse(late, NoSpace)
 	must(w.store.create(w.ctx))
 	w.wantLeased(lost)
-	_, floor, err := w.store.losses(w.ctx)
-	must(err)
-	ensure(floor.After(since), "the floor is %v, which is before the data were removed", floor)
+	ensure(w.floor().After(since), "the floor is %v, which is before the data were removed", w.floor())
 	w.goOn(late...)
 	ensure(!late[0].onReserve(), "%s had a lease of the reserve, which the earlier space may have had for other nodes", late[0].name)
 	for _, p := range lost {

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/randflake/randflake/counter"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/url"
 )
@@ -74,8 +73,7 @@ func (w *world) recover(workers ...*process) {
 	w.goOn(workers...)
 }
 
-// refuse waits until each worker is refused for one of the reasons and has made nothing for a
-// while.
+// refuse waits until each worker is refused for one of the reasons and has made nothing for a while.
 func (w *world) refuse(workers []*process, reasons ...refusal) {
 	refused := counts(workers, func(p *process) uint64 { return p.refused(reasons...) })
 	for i, p := range workers {
@@ -148,8 +146,7 @@ func (w *world) choose(workers []*process) (one *process, others []*process) {
 	return workers[i], slices.Delete(slices.Clone(workers), i, i+1)
 }
 
-// rounds returns how often something is to be done: n times in the short form, and twice that
-// otherwise.
+// rounds returns how often something is to be done: n times in the short form, and twice that otherwise.
 func (w *world) rounds(n int) int {
 	if testing.Short() {
 		return n
@@ -176,12 +173,24 @@ func (w *world) wantLosses(n int) {
 	})
 }
 
-// setTrust changes the trust of the space.
-func (w *world) setTrust(trust bool) {
+// inSpace calls do with the space.
+func (w *world) inSpace(do func(*lease.Space) error) {
 	space, err := url.Open(w.ctx, w.store.URL, lease.Config{})
 	must(err)
 	defer space.Close()
-	must(space.SetTrust(w.ctx, trust))
+	must(do(space))
+}
+
+// setTrust changes the trust of the space.
+func (w *world) setTrust(trust bool) {
+	w.inSpace(func(s *lease.Space) error { return s.SetTrust(w.ctx, trust) })
+}
+
+// floor returns the first second that the space grants after a loss.
+func (w *world) floor() time.Time {
+	_, floor, err := w.store.losses(w.ctx)
+	must(err)
+	return floor
 }
 
 // startOnReserve starts workers after a loss, and sees to it that they have leases of the reserve.
@@ -195,8 +204,7 @@ func (w *world) startOnReserve() []*process {
 	return started
 }
 
-// standStill pauses workers at a moment at which they ask for no lease, so that they hold no lock
-// of the store.
+// standStill pauses workers at a moment at which they ask for no lease, so that they hold no lock of the store.
 func (w *world) standStill(workers ...*process) {
 	for _, p := range workers {
 		w.await(p.name+" asks for no lease", func() bool {
@@ -217,12 +225,4 @@ func (w *world) wantLeased(workers []*process) {
 		left := time.Until(time.Unix(p.End.Load(), 0))
 		ensure(left > 0, "the leases of %s ended %v ago: that shows nothing", p.name, -left)
 	}
-}
-
-// counters calls do with the space's counters.
-func (w *world) counters(do func(*counter.Counters) error) {
-	space, err := url.Open(w.ctx, w.store.URL, lease.Config{})
-	must(err)
-	defer space.Close()
-	must(do(counter.From(space)))
 }

@@ -12,9 +12,8 @@ import (
 // from a file each time that they ask for the time of day.
 type clock struct{ file string }
 
-// Where Debian keeps the library, in the form for programs with threads, and that of C. The latter
-// comes before other libraries that allocate memory: jemalloc asks for the time before libfaketime
-// can answer.
+// Where Debian keeps the library, in the form for programs with threads, and that of C. The latter comes before other
+// libraries that allocate memory: jemalloc asks for the time before libfaketime can answer.
 const (
 	faketime = "/usr/lib/*/faketime/libfaketimeMT.so.1"
 	libc     = "/lib/*/libc.so.6"

@@ -68,8 +68,7 @@ func startEtcd(s *store) {
 	}
 }
 
-// startRedis is a primary that makes a change durable before it says so. What is copied is its
-// append-only file.
+// startRedis is a primary that makes a change durable before it says so. What is copied is its append-only file.
 func startRedis(s *store) {
 	primary, err := servers.StartRedisIn(s.timed(), filepath.Join(s.dir, "primary"))
 	must(err)
@@ -139,44 +138,54 @@ func startPostgres(s *store) {
 
 // backUp sets what copies of a PostgreSQL are. A synchronous one runs all the time, and another one once it was promoted.
 func (s *store) backUp(server *servers.Postgres) {
-	promoted := s.setup.copies != backups
-	var copied *servers.Postgres
-	take := func() (err error) {
-		copied, err = server.BaseBackup(s.fresh("copy"), promoted)
+	c := &postgresCopy{store: s, of: server, promoted: s.setup.copies != backups}
+	s.Copy = c.take
+	s.Restore = c.restore
+	if s.setup.copies == synchronous {
+		must(c.follow())
+		s.Copy = func() error { return nil }
+		s.Restore = func() error {
+			if err := c.restore(); err != nil {
+				return err
+			}
+			return c.follow()
+		}
+	}
+}
+
+// A postgresCopy takes the place of the server that it is a copy of: a backup as it is, a standby once it is promoted.
+type postgresCopy struct {
+	*servers.Postgres
+	of       *servers.Postgres
+	store    *store
+	promoted bool
+}
+
+func (c *postgresCopy) take() (err error) {
+	c.Postgres, err = c.of.BaseBackup(c.store.fresh("copy"), c.promoted)
+	return err
+}
+
+// follow takes a copy that runs beside the server from now on.
+func (c *postgresCopy) follow() error {
+	if err := c.take(); err != nil {
 		return err
 	}
-	restore := func() error {
-		err := errors.Join(server.Kill(), copied.Start())
-		if err == nil && promoted {
-			err = copied.Promote()
-		}
-		if err != nil {
-			return err
-		}
-		server = copied
-		s.serve(server, server.Addr())
-		return nil
+	c.store.onStop(func() { c.Kill() })
+	return c.Start()
+}
+
+func (c *postgresCopy) restore() error {
+	err := errors.Join(c.of.Kill(), c.Start())
+	if err == nil && c.promoted {
+		err = c.Promote()
 	}
-	s.Copy = take
-	s.Restore = restore
-	if s.setup.copies != synchronous {
-		return
+	if err != nil {
+		return err
 	}
-	follow := func() error {
-		if err := take(); err != nil {
-			return err
-		}
-		s.onStop(func() { copied.Kill() })
-		return copied.Start()
-	}
-	s.Copy = func() error { return nil }
-	s.Restore = func() error {
-		if err := restore(); err != nil {
-			return err
-		}
-		return follow()
-	}
-	must(follow())
+	c.of = c.Postgres
+	c.store.serve(c.of, c.of.Addr())
+	return nil
 }
 
 // startMariaDB is a server. Its copies are dumps, as most backups are.

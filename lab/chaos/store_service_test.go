@@ -36,6 +36,14 @@ func (s *store) serveReplicas() {
 	}
 }
 
+// replicaURLs returns where workers find the replicas.
+func (s *store) replicaURLs() (urls []string) {
+	for _, r := range s.Replicas {
+		urls = append(urls, "http://"+r.Link.Addr())
+	}
+	return urls
+}
+
 func (r *replica) configuration() string { return filepath.Join(r.Dir(), "randflaked.yaml") }
 
 func (r *replica) configure(store string) error {

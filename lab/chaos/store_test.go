@@ -12,9 +12,8 @@ import (
 	"github.com/randflake/randflake/lease/url"
 )
 
-// A store is what a space is kept in, a directory, a file or servers, or replicas of the service
-// before those, each as its operator would run it. It is for one run of one fault. What it can't do
-// is nil.
+// A store is what a space is kept in, a directory, a file or servers, or replicas of the service before those, each as
+// its operator would run it. It is for one run of one fault. What it can't do is nil.
 type store struct {
 	name   string // of its engine
 	dir    string

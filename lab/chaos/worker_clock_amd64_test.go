@@ -13,10 +13,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// shiftClock adds the seconds at offset to the time of day, for everything in this process: the
-// generator, the runtime, the store. Nothing is injected into the code under test. The kernel lets
-// programs read the clock by a function in a page that it maps into each of them (the vDSO, see
-// vdso(7)), and the beginning of that is overwritten with a jump.
+// shiftClock adds the seconds at offset to the time of day, for everything in this process: the generator, the runtime,
+// the store. Nothing is injected into the code under test. The kernel lets programs read the clock by a function in a
+// page that it maps into each of them (the vDSO, see vdso(7)), and the beginning of that is overwritten with a jump.
 func shiftClock(offset *atomic.Int64) error {
 	base, err := vdso()
 	if err != nil {

@@ -56,11 +56,7 @@ func (r relaxed) Fill(ctx context.Context, dst []int64) (int, error) {
 func (w *worker) countBy(ctx context.Context, counters *counter.Counters, name string, random *rand.Rand) error {
 	held := int64(0)
 	for ctx.Err() == nil {
-		var h handle
-		err := w.insist(ctx, func(ctx context.Context) (err error) {
-			h, err = w.openCounter(ctx, counters, name)
-			return err
-		})
+		h, err := insist(ctx, w, func(ctx context.Context) (handle, error) { return w.openCounter(ctx, counters, name) })
 		if err != nil {
 			return nil
 		}

@@ -27,18 +27,12 @@ func (w *worker) open(ctx context.Context) (*lease.Space, error) {
 
 // lease makes IDs under leases until ctx ends. The last ones are made while the generator is being closed.
 func (w *worker) lease(ctx context.Context, space *lease.Space) error {
-	var source lease.Source
-	err := w.insist(ctx, func(ctx context.Context) (err error) {
-		source, err = w.source(ctx, space)
-		return err
-	})
+	source, err := insist(ctx, w, func(ctx context.Context) (lease.Source, error) { return w.source(ctx, space) })
 	if err != nil {
 		return nil
 	}
-	var k *lease.Keeper[*randflake.Generator]
-	err = w.insist(ctx, func(ctx context.Context) (err error) {
-		k, err = lease.Keep(ctx, source, w.secret, lease.WithNodes(w.Nodes), lease.WithOutage(w.Outage), lease.WithWait(w.Wait))
-		return err
+	k, err := insist(ctx, w, func(ctx context.Context) (*lease.Keeper[*randflake.Generator], error) {
+		return lease.Keep(ctx, source, w.secret, lease.WithNodes(w.Nodes), lease.WithOutage(w.Outage), lease.WithWait(w.Wait))
 	})
 	if err != nil {
 		return nil

@@ -65,11 +65,7 @@ func runWorker(c workerConfig) (err error) {
 	}
 	var space *lease.Space
 	if len(w.Replicas) == 0 {
-		err := w.insist(ctx, func(ctx context.Context) (err error) {
-			space, err = w.open(ctx)
-			return err
-		})
-		if err != nil {
+		if space, err = insist(ctx, &w, w.open); err != nil {
 			return nil // told to stop before there was a store
 		}
 		defer space.Close()
@@ -80,14 +76,14 @@ func runWorker(c workerConfig) (err error) {
 	return w.lease(ctx, space)
 }
 
-// insist calls f until it succeeds or ctx ends, and counts its failures.
-func (w *worker) insist(ctx context.Context, f func(context.Context) error) error {
+// insist calls f until it succeeds, and counts its failures. It returns an error only if ctx has ended.
+func insist[T any](ctx context.Context, w *worker, f func(context.Context) (T, error)) (T, error) {
 	for {
 		limited, cancel := context.WithTimeout(ctx, w.Outage)
-		err := f(limited)
+		found, err := f(limited)
 		cancel()
 		if err == nil || ctx.Err() != nil {
-			return ctx.Err()
+			return found, ctx.Err()
 		}
 		slog.Warn("no store, lease or counter yet", "error", err)
 		w.page.Refused[refusalOf(err)].Add(1)

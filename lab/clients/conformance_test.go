@@ -1,7 +1,6 @@
 //go:build unix
 
-// Package conformance plays the service, the clock and the system for the clients in all languages,
-// and opens every ID.
+// Package conformance plays the service, the clock and the system for the clients in all languages, and opens every ID.
 package conformance
 
 import (
@@ -21,6 +20,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/lease"
 )
 
@@ -80,15 +80,13 @@ func TestClients(t *testing.T) {
 					continue
 				}
 				t.Run(p.name, func(t *testing.T) {
-					if failed := try(t, l, "", p); failed != "" {
-						t.Error(failed)
-					}
+					require.Equal(t, try(t, l, "", p), "", "failure")
 					if p.fault == "" {
 						return
 					}
-					if failed := try(t, l, p.fault, p); !regexp.MustCompile(p.failure).MatchString(failed) {
-						t.Errorf("with the fault %s: %q, want a failure that says %q", p.fault, failed, p.failure)
-					}
+					failed := try(t, l, p.fault, p)
+					found := regexp.MustCompile(p.failure).MatchString(failed)
+					require.That(t, found, "with the fault %s: %q, want a failure that says %q", p.fault, failed, p.failure)
 				})
 			}
 		})
@@ -103,9 +101,7 @@ func vectors(x *trial) []vector {
 	if err == nil {
 		err = json.Unmarshal(data, &file)
 	}
-	if err != nil || len(file.Vectors) == 0 {
-		x.t.Fatal(len(file.Vectors), err)
-	}
+	require.Must(x.t, err == nil && len(file.Vectors) > 0, "%d vectors, %v", len(file.Vectors), err)
 	return append(file.Vectors,
 		vector{ID: "0", Text: "g000000000000"},
 		vector{ID: "32", Text: "g000000000010"},
@@ -193,9 +189,8 @@ func claims(x *trial) {
 	x.must(off.Abs() < 5*time.Second, "an ID has a time that is %v off", off)
 }
 
-// inTime reports whether a window was taken when it may be: once it has begun, in the second half
-// of the one before or, by a process older than a window, of up to four before. On a slow machine
-// that comes early in a trial.
+// inTime reports whether a window was taken when it may be: once it has begun, in the second half of the one before or,
+// by a process older than a window, of up to four before. On a slow machine that comes early in a trial.
 func (x *trial) inTime(take call) bool {
 	ahead, present := int64(4), take.clock.Unix()/width
 	if present == x.service.first {

@@ -39,10 +39,12 @@ import (
 //	secret TEXT                   reads a secret: check DIGITS, its check value
 //	clock N, age N                from now on, the Unix clock or the monotonic clock is N seconds ahead of the system's: ok
 //
-// A failure is "error CODE REASON UNTIL LIMIT MESSAGE": the service's code, or invalid_argument, or
-// unavailable, and what else it says, with - for nothing; UNTIL is a Unix second. If FAULT is set, the driver plants a fault: fork (a child goes on with its parent's leases), end (a
-// lease is used beyond its window), late (a lost answer is taken for that of the next call), text
-// (the order of digits), failover (the second address is never asked).
+// A failure is "error CODE REASON UNTIL LIMIT MESSAGE": the service's code, or invalid_argument, or unavailable, and what
+// else it says, with - for nothing; UNTIL is a Unix second.
+//
+// If FAULT is set, the driver plants a fault: fork (a child goes on with its parent's leases), end (a lease is used beyond
+// its window), late (a lost answer is taken for that of the next call), text (the order of digits), failover (the second
+// address is never asked).
 
 // A language has a driver, and lacks some parts of the suite. prepare installs the client's package
 // into an empty project, in which the driver uses it. In both DIR is a directory of the language,
@@ -194,8 +196,7 @@ func (x *trial) start(replicas int, changes ...func(*answerer)) *driver {
 	return d
 }
 
-// logged has a command in a process group of its own write what it says to a file, which is
-// returned when asked for.
+// logged has a command in a process group of its own write what it says to a file, which is returned when asked for.
 func logged(t *testing.T, cmd *exec.Cmd) func() string {
 	file, err := os.Create(filepath.Join(t.TempDir(), "log"))
 	require.NoError(t, err)

@@ -19,10 +19,9 @@ import (
 	"github.com/randflake/randflake/lease"
 )
 
-// TestUniqueTogether: no ID is made twice, and each lies inside a lease of its maker, though in
-// each language a process is stopped beyond its window in the middle of a call, has its clock set
-// an hour back and forth, and is killed in the middle of a call, again and again for LIFE. Two
-// keepers in Go live in the same space.
+// TestUniqueTogether: no ID is made twice, and each lies inside a lease of its maker, though in each language a process
+// is stopped beyond its window in the middle of a call, has its clock set an hour back and forth, and is killed in the
+// middle of a call, again and again for LIFE. Two keepers in Go live in the same space.
 func TestUniqueTogether(t *testing.T) {
 	life, err := time.ParseDuration(cmp.Or(os.Getenv("LIFE"), "3s"))
 	require.NoError(t, err)
@@ -91,9 +90,8 @@ func (w *world) keep(t *testing.T, name string) {
 	defer keeper.Close()
 	for ids := make([]randflake.ID, 50); !w.over(); time.Sleep(5 * time.Millisecond) {
 		n, _ := keeper.Generator().Fill(ids) // none, if a busy machine did not let it take a window
-		if _, err := w.take(name, ids[:n]); err != nil {
-			t.Error(err)
-		}
+		_, err := w.take(name, ids[:n])
+		require.That(t, err == nil, "%v", err)
 	}
 }
 

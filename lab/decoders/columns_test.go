@@ -1,6 +1,7 @@
 package decoders
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -51,24 +52,18 @@ func TestGocql(t *testing.T) {
 		data, err := gocql.Marshal(column(gocql.TypeBigInt), k.id)
 		back := reflect.New(reflect.TypeOf(k.id))
 		var stored int64
-		if err == nil {
-			err = gocql.Unmarshal(column(gocql.TypeBigInt), data, back.Interface())
-		}
-		if err == nil {
-			err = gocql.Unmarshal(column(gocql.TypeBigInt), data, &stored)
-		}
-		if err != nil || back.Elem().Interface() != k.id || stored != k.column {
-			t.Errorf("the %T %v is stored as %d and read as %v: %v", k.id, k.id, stored, back.Elem(), err)
-		}
-		if _, err := gocql.Marshal(column(gocql.TypeVarchar), k.id); err == nil {
-			t.Errorf("a column of texts takes the %T %v", k.id, k.id)
-		}
+		readErr := gocql.Unmarshal(column(gocql.TypeBigInt), data, back.Interface())
+		storedErr := gocql.Unmarshal(column(gocql.TypeBigInt), data, &stored)
+		err = errors.Join(err, readErr, storedErr)
+		require.That(t, err == nil && back.Elem().Interface() == k.id && stored == k.column,
+			"the %T %v is stored as %d and read as %v: %v", k.id, k.id, stored, back.Elem(), err)
+		_, err = gocql.Marshal(column(gocql.TypeVarchar), k.id)
+		require.That(t, err != nil, "a column of texts takes the %T %v", k.id, k.id)
 	}
 	for _, id := range arrays {
 		for _, kind := range []gocql.Type{gocql.TypeUUID, gocql.TypeBlob, gocql.TypeVarchar} {
-			if _, err := gocql.Marshal(column(kind), id); err == nil {
-				t.Errorf("a column of kind %v takes the %T %v", kind, id, id)
-			}
+			_, err := gocql.Marshal(column(kind), id)
+			require.That(t, err != nil, "a column of kind %v takes the %T %v", kind, id, id)
 		}
 	}
 	data, err := gocql.Marshal(column(gocql.TypeUUID), [16]byte(inner))
@@ -99,9 +94,8 @@ func testClickHouse(t *testing.T, kind string, k key) {
 	if err == nil {
 		err = c.ScanRow(back.Interface(), 0)
 	}
-	if err != nil || back.Elem().Interface() != k.id || c.Row(0, false) != k.column {
-		t.Errorf("%s: the %T %v is stored as %v and read as %v: %v", kind, k.id, k.id, c.Row(0, false), back.Elem(), err)
-	}
+	require.That(t, err == nil && back.Elem().Interface() == k.id && c.Row(0, false) == k.column,
+		"%s: the %T %v is stored as %v and read as %v: %v", kind, k.id, k.id, c.Row(0, false), back.Elem(), err)
 }
 
 // TestGoqu: statements have what columns have, but a ULID only as a parameter.
@@ -110,9 +104,8 @@ func TestGoqu(t *testing.T) {
 	for _, k := range append(integers(), key{mask.OfUUID[document](inner), inner.String()}, key{ulid.TextID(inner), ulid.ID(inner).String()}) {
 		statement, _, err := dialect.From("t").Where(goqu.Ex{"id": k.id}).ToSQL()
 		want := strings.Trim(fmt.Sprintf("%#v", k.column), `"`)
-		if text := strings.ReplaceAll(statement, "'", ""); err != nil || !strings.HasSuffix(text, "= "+want+")") {
-			t.Errorf("the %T %v is written as %s: %v", k.id, k.id, statement, err)
-		}
+		text := strings.ReplaceAll(statement, "'", "")
+		require.That(t, err == nil && strings.HasSuffix(text, "= "+want+")"), "the %T %v is written as %s: %v", k.id, k.id, statement, err)
 	}
 	for _, prepared := range []bool{false, true} {
 		statement, parameters, err := dialect.From("t").Prepared(prepared).Where(goqu.Ex{"id": ulid.ID(inner)}).ToSQL()
@@ -124,21 +117,16 @@ func TestGoqu(t *testing.T) {
 
 // TestMemDB: an index of integers has all rows, and one of strings a single one.
 func TestMemDB(t *testing.T) {
-	testMemDB(t, "IntFieldIndex", 100, func(n int) randflake.ID { return randflake.ID(n) })
-	testMemDB(t, "UintFieldIndex", 100, func(n int) snowflake.ID { return snowflake.ID(n) })
-	testMemDB(t, "StringFieldIndex", 1, func(n int) randflake.ID { return randflake.ID(n) })
-	testMemDB(t, "StringFieldIndex", 1, func(n int) ulid.ID { return ulid.ID{15: byte(n)} })
-	testMemDB(t, "StringFieldIndex", 1, func(n int) documentID { return mask.OfUUID[document](uuid.UUID{6: 0x70, 8: 0x80, 15: byte(n)}) })
-	testMemDB(t, "StringFieldIndex", 100, func(n int) string { return randflake.ID(n).String() })
+	testMemDB(t, &memdb.IntFieldIndex{Field: "ID"}, 100, func(n int) randflake.ID { return randflake.ID(n) })
+	testMemDB(t, &memdb.UintFieldIndex{Field: "ID"}, 100, func(n int) snowflake.ID { return snowflake.ID(n) })
+	testMemDB(t, &memdb.StringFieldIndex{Field: "ID"}, 1, func(n int) randflake.ID { return randflake.ID(n) })
+	testMemDB(t, &memdb.StringFieldIndex{Field: "ID"}, 1, func(n int) ulid.ID { return ulid.ID{15: byte(n)} })
+	testMemDB(t, &memdb.StringFieldIndex{Field: "ID"}, 1, func(n int) documentID { return mask.OfUUID[document](uuid.UUID{6: 0x70, 8: 0x80, 15: byte(n)}) })
+	testMemDB(t, &memdb.StringFieldIndex{Field: "ID"}, 100, func(n int) string { return randflake.ID(n).String() })
 }
 
-func testMemDB[T any](t *testing.T, index string, want int, of func(n int) T) {
-	indexer := map[string]memdb.Indexer{
-		"IntFieldIndex":    &memdb.IntFieldIndex{Field: "ID"},
-		"UintFieldIndex":   &memdb.UintFieldIndex{Field: "ID"},
-		"StringFieldIndex": &memdb.StringFieldIndex{Field: "ID"},
-	}[index]
-	table := &memdb.TableSchema{Name: "rows", Indexes: map[string]*memdb.IndexSchema{"id": {Name: "id", Unique: true, Indexer: indexer}}}
+func testMemDB[T any](t *testing.T, index memdb.Indexer, want int, of func(n int) T) {
+	table := &memdb.TableSchema{Name: "rows", Indexes: map[string]*memdb.IndexSchema{"id": {Name: "id", Unique: true, Indexer: index}}}
 	db, err := memdb.NewMemDB(&memdb.DBSchema{Tables: map[string]*memdb.TableSchema{"rows": table}})
 	require.NoError(t, err)
 	write := db.Txn(true)
@@ -151,7 +139,7 @@ func testMemDB[T any](t *testing.T, index string, want int, of func(n int) T) {
 	for rows.Next() != nil {
 		kept++
 	}
-	require.Equal(t, kept, want, "%s of %T: rows", index, of(0))
+	require.Equal(t, kept, want, "%T of %T: rows", index, of(0))
 }
 
 // TestINI: ini.v1 reads numbers. A text is none, without an error.
@@ -162,9 +150,9 @@ func TestINI(t *testing.T) {
 	}
 	file, err := ini.Load([]byte("ID = jvgoe12ccb8gh\nMasked = 5\n"))
 	require.NoError(t, err)
-	if err := file.MapTo(&got); err != nil || got.ID != 0 || got.Masked != 5 {
-		t.Errorf("read as %d and as the inner value %d: %v", int64(got.ID), int64(got.Masked), err)
-	}
+	err = file.MapTo(&got)
+	require.That(t, err == nil && got.ID == 0 && got.Masked == 5,
+		"read as %d and as the inner value %d: %v", int64(got.ID), int64(got.Masked), err)
 }
 
 // TestRedigo: redigo writes and reads texts alone.
@@ -195,20 +183,17 @@ func testRedigo[T comparable](t *testing.T, id T) {
 	require.That(t, err == nil && structErr == nil && got == id && fields.ID == id && *fields.Maybe == id && fields.None == nil,
 		"the %T %v came back as %v and %v: %v, %v", id, id, got, fields, err, structErr)
 	for _, stranger := range []any{[]byte("5"), []byte(""), int64(5), "OK5"} {
-		if _, err := redis.Scan([]any{stranger}, &got); err == nil {
-			t.Errorf("%q is read as the %T %v", stranger, got, got)
-		}
+		_, err := redis.Scan([]any{stranger}, &got)
+		require.That(t, err != nil, "%q is read as the %T %v", stranger, got, got)
 	}
-	if _, err := redis.Scan([]any{nil}, &got); err != nil || got != id {
-		t.Errorf("a missing value changes %v to %v: %v", id, got, err)
-	}
+	_, err = redis.Scan([]any{nil}, &got)
+	require.That(t, err == nil && got == id, "a missing value changes %v to %v: %v", id, got, err)
 }
 
 // TestKinOpenAPI: openapi3gen goes by kind, so docs/ids.md has the pattern.
 func TestKinOpenAPI(t *testing.T) {
 	schema, err := openapi3gen.NewSchemaRefForValue(record[randflake.ID]{}, openapi3.Schemas{})
 	require.NoError(t, err)
-	if written := schema.Value.Properties["id"].Value.Type; !written.Is(openapi3.TypeInteger) {
-		t.Errorf("an ID is written as %v", written)
-	}
+	written := schema.Value.Properties["id"].Value.Type
+	require.That(t, written.Is(openapi3.TypeInteger), "an ID is written as %v", written)
 }

@@ -1,5 +1,4 @@
-// Package decoders reads IDs by the libraries that people have already. Its rows are those of the
-// table in docs/ids.md.
+// Package decoders reads IDs by the libraries that people have already. Its rows are those of the table in docs/ids.md.
 package decoders
 
 import (
@@ -61,15 +60,9 @@ type decoder[T any] struct {
 
 func decoders[T any, P id[T]]() []decoder[T] {
 	return []decoder[T]{
-		{name: "gin, uri", read: func(text string, to *request[T]) error {
-			return binding.Uri.BindUri(values(text), to)
-		}},
-		{name: "gin, query", read: func(text string, to *request[T]) error {
-			return binding.Query.Bind(queried(text), to)
-		}},
-		{name: "gin, form", read: func(text string, to *request[T]) error {
-			return binding.Form.Bind(posted(text), to)
-		}},
+		{name: "gin, uri", read: func(text string, to *request[T]) error { return binding.Uri.BindUri(values(text), to) }},
+		{name: "gin, query", read: func(text string, to *request[T]) error { return binding.Query.Bind(queried(text), to) }},
+		{name: "gin, form", read: func(text string, to *request[T]) error { return binding.Form.Bind(posted(text), to) }},
 		{name: "echo, path", read: func(text string, to *request[T]) error {
 			c := echo.New().NewContext(queried(text), nil)
 			c.SetParamNames("id")
@@ -114,9 +107,7 @@ func decoders[T any, P id[T]]() []decoder[T] {
 			_, failed := app.Test(httptest.NewRequest("GET", "/?"+listed[T](text).Encode(), nil))
 			return errors.Join(err, failed)
 		}},
-		{name: "gorilla/schema", one: !integer[T](), read: func(text string, to *request[T]) error {
-			return schema.NewDecoder().Decode(to, listed[T](text))
-		}},
+		{name: "gorilla/schema", one: !integer[T](), read: func(text string, to *request[T]) error { return schema.NewDecoder().Decode(to, listed[T](text)) }},
 		{name: "go-playground/form", read: func(text string, to *request[T]) error {
 			decoder := form.NewDecoder()
 			decoder.RegisterCustomTypeFunc(func(texts []string) (any, error) {
@@ -203,19 +194,14 @@ func test[T comparable, P id[T]](t *testing.T, known map[string]T, refused ...st
 		for text, want := range known {
 			var got request[T]
 			err := d.read(text, &got)
-			if err != nil || got.ID != want {
-				t.Errorf("%s: %s is read as the %T %v, %v, want %v", d.name, text, got.ID, got.ID, err, want)
-				continue
-			}
-			if !d.one && (got.Maybe == nil || *got.Maybe != want || !slices.Equal(got.Many, []T{want, want})) {
-				t.Errorf("%s: %s is read as %v and %v, want %v", d.name, text, got.Maybe, got.Many, want)
-			}
+			require.That(t, err == nil && got.ID == want, "%s: %s is read as the %T %v, %v, want %v", d.name, text, got.ID, got.ID, err, want)
+			hasAll := got.Maybe != nil && *got.Maybe == want && slices.Equal(got.Many, []T{want, want})
+			require.That(t, hasAll || d.one, "%s: %s is read as %v and %v, want %v", d.name, text, got.Maybe, got.Many, want)
 		}
 		for _, text := range refused {
 			var got request[T]
-			if err := d.read(text, &got); err == nil {
-				t.Errorf("%s: %s is read as the %T %v", d.name, text, got.ID, got.ID)
-			}
+			err := d.read(text, &got)
+			require.That(t, err != nil, "%s: %s is read as the %T %v", d.name, text, got.ID, got.ID)
 		}
 	}
 }

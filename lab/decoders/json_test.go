@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/mask"
 	"github.com/randflake/randflake/snowflake"
 	"github.com/randflake/randflake/ulid"
@@ -25,17 +26,10 @@ func testTags[T comparable](t *testing.T, id T, errors bool) {
 	for _, l := range jsons {
 		var back tagged[T]
 		data, err := l.write(tagged[T]{id, id, id, &id})
-		if err != nil {
-			t.Errorf("%s: the %T %v can't be written: %v", l.name, id, id, err)
-			continue
-		}
+		require.Must(t, err == nil, "%s: the %T %v can't be written: %v", l.name, id, id, err)
 		err = l.read(data, &back)
-		if err != nil && errors {
-			continue
-		}
-		if err != nil || back.ID != id || back.Empty != id || back.Zero != id || *back.Maybe != id {
-			t.Errorf("%s: the %T %v is %s, and that %v, %v", l.name, id, id, data, back, err)
-		}
+		asItWas := err == nil && back.ID == id && back.Empty == id && back.Zero == id && *back.Maybe == id
+		require.That(t, asItWas || err != nil && errors, "%s: the %T %v is %s, and that %v, %v", l.name, id, id, data, back, err)
 	}
 }
 
@@ -57,9 +51,8 @@ func TestIntegers(t *testing.T) {
 		for _, l := range jsons {
 			var got record[snowflake.ID]
 			data := `{"id": ` + strconv.FormatUint(number, 10) + `}`
-			if err := l.read([]byte(data), &got); err != nil || got.ID != snowflake.ID(number) {
-				t.Errorf("%s: %s is read as %v, %v", l.name, data, got.ID, err)
-			}
+			err := l.read([]byte(data), &got)
+			require.That(t, err == nil && got.ID == snowflake.ID(number), "%s: %s is read as %v, %v", l.name, data, got.ID, err)
 		}
 	}
 }

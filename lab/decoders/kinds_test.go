@@ -9,13 +9,7 @@ import (
 )
 
 // secret is that of all kinds here.
-var secret = func() randflake.Secret {
-	secret, err := randflake.SecretFromBytes([]byte("sixteen decoders"))
-	if err != nil {
-		panic(err)
-	}
-	return secret
-}()
+var secret = randflake.NewSecret()
 
 // order is a kind of things that masks its IDs.
 type order struct{}

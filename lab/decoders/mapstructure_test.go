@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/test/require"
 )
 
 // textsOnly reads what has a text from a text, and from nothing else: mapstructure's own hook leaves
@@ -46,10 +47,8 @@ func TestTextsOnly(t *testing.T) {
 func testTextsOnly[T comparable](t *testing.T, inner any) {
 	var without, with request[T]
 	record := map[string]any{"id": inner}
-	if err := decodeMap(record, &without, mapstructure.TextUnmarshallerHookFunc()); err != nil || without.ID == *new(T) {
-		t.Errorf("%v is the %T %v, %v: what is textsOnly for?", inner, without.ID, without.ID, err)
-	}
-	if err := decodeMap(record, &with, textsOnly); err == nil {
-		t.Errorf("%v is read as the %T %v", inner, with.ID, with.ID)
-	}
+	err := decodeMap(record, &without, mapstructure.TextUnmarshallerHookFunc())
+	require.That(t, err == nil && without.ID != *new(T), "%v is the %T %v, %v: what is textsOnly for?", inner, without.ID, without.ID, err)
+	err = decodeMap(record, &with, textsOnly)
+	require.That(t, err != nil, "%v is read as the %T %v", inner, with.ID, with.ID)
 }

@@ -112,8 +112,7 @@ func testURLs[T any](t *testing.T, id T) {
 			"%s: the %T %v is %s, %v", e.name, id, id, written, err)
 	}
 	for _, e := range urlsByKind[T]() {
-		if written, _ := e.write(id); strings.Contains(written, text) {
-			t.Errorf("%s needs no setting: the %T %v is %s", e.name, id, id, written)
-		}
+		written, _ := e.write(id)
+		require.That(t, !strings.Contains(written, text), "%s needs no setting: the %T %v is %s", e.name, id, id, written)
 	}
 }

@@ -18,8 +18,7 @@ import (
 	"github.com/randflake/randflake/lease/leasetest"
 )
 
-// shared is a cluster of one member for all tests that leave its server alone. Each test has a prefix of
-// its own.
+// shared is a cluster of one member for all tests that leave its server alone. Each test has a prefix of its own.
 var shared *etcdtest.Cluster
 
 func TestMain(m *testing.M) {

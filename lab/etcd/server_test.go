@@ -34,9 +34,8 @@ func TestSameData(t *testing.T) {
 		},
 	} {
 		value, before := read(t, e, "x")
-		if err := do(t.Context(), int64(before.Position)); err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
+		err := do(t.Context(), int64(before.Position))
+		require.Must(t, err == nil, "%s: %v", name, err)
 		got, after := read(t, e, "x")
 		require.That(t, got == value && after.Lineage == before.Lineage && after.Position >= before.Position,
 			"%s: %q, %+v; before it %q, %+v", name, got, after, value, before)
@@ -61,9 +60,8 @@ func TestNoMajority(t *testing.T) {
 	defer cancel()
 	answer, err := e.Read(ctx, "x")
 	require.That(t, err != nil, "Read: %+v", answer)
-	if answer, err := e.Swap(ctx, entries("x", "1"), entries("x", "2")); err == nil {
-		t.Errorf("Swap: %+v", answer)
-	}
+	answer, err = e.Swap(ctx, entries("x", "1"), entries("x", "2"))
+	require.That(t, err != nil, "Swap: %+v", answer)
 	must(t, cluster.Start())
 	read(t, e, "x")
 	put(t, e, "x", "3")

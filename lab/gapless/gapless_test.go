@@ -53,9 +53,8 @@ func (d database) test(t *testing.T) {
 // must ends a test on an error.
 var must = require.NoError
 
-// newYear tests that transactions that take the first number of a series at the same moment all get
-// one, and that none has to be run again, if the first one commits and if it rolls back; and that a
-// number may come from Create and Next.
+// newYear tests that transactions that take the first number of a series at the same moment all get one, and that none
+// has to be run again, if the first one commits and if it rolls back; and that a number may come from Create and Next.
 func (d database) newYear(t *testing.T, db *sql.DB) {
 	ways := map[string]func(gapless.Tx, string) (int64, error){
 		"at-once": func(tx gapless.Tx, name string) (int64, error) { return tx.NextOrCreate(t.Context(), name, 1, 11) },
@@ -76,10 +75,7 @@ func (d database) newYear(t *testing.T, db *sql.DB) {
 				defer tx.Rollback()
 				begun[i] = tx
 			}
-			first, err := take(d.in(begun[0]), name)
-			if must(t, err); first != 1 {
-				t.Errorf("the first is %d", first)
-			}
+			require.Gives(t, int64(1), "the first number")(take(d.in(begun[0]), name))
 			numbers, failed := make([]int64, 10), make([]error, 10)
 			var wg sync.WaitGroup
 			for i := range failed {
@@ -93,20 +89,19 @@ func (d database) newYear(t *testing.T, db *sql.DB) {
 			time.Sleep(20 * time.Millisecond) // for the others to wait, without which the test is easier
 			end, other := begun[0].Rollback, []int64(nil)
 			if round/2%2 == 1 {
-				end, other = begun[0].Commit, []int64{first}
+				end, other = begun[0].Commit, []int64{1}
 			}
 			must(t, end())
 			wg.Wait()
 			numbers = append(numbers, other...)
 			slices.Sort(numbers)
-			if err := errors.Join(failed...); err != nil || check(numbers) != nil {
-				t.Fatalf("%s: %v, %v", name, numbers, err)
-			}
+			err := errors.Join(failed...)
+			require.Must(t, err == nil && check(numbers) == nil, "%s: %v, %v", name, numbers, err)
 			must(t, d.within(t.Context(), db, func(tx gapless.Tx) error {
 				n, err := tx.NextOrCreate(t.Context(), name, 1, 99)
-				if last := numbers[len(numbers)-1]; last == 11 && !errors.Is(err, gapless.ErrEnd) || last == 10 && n != 11 {
-					t.Errorf("%d, %v after %d: want 11, or ErrEnd after it", n, err, last)
-				}
+				last := numbers[len(numbers)-1]
+				follows := last == 11 && errors.Is(err, gapless.ErrEnd) || last == 10 && n == 11
+				require.That(t, follows, "%d, %v after %d: want 11, or ErrEnd after it", n, err, last)
 				return nil
 			}))
 		}
@@ -140,13 +135,11 @@ func (d database) steps(t *testing.T, db *sql.DB, proxy *servers.Proxy) {
 		i := 0
 		for info, err := range tx.List(t.Context(), "list/") {
 			want := gapless.Info{Name: fmt.Sprintf("list/%04d", i), Next: int64(i), Last: math.MaxInt64, Left: uint64(math.MaxInt64) - uint64(i) + 1}
-			if i++; err != nil || info != want {
-				t.Fatalf("%+v, %v, want %+v", info, err, want)
-			}
+			require.Must(t, err == nil && info == want, "%+v, %v, want %+v", info, err, want)
+			i++
 		}
-		if _, err := tx.Peek(t.Context(), "list"); i != 1001 || !errors.Is(err, gapless.ErrNoCounter) {
-			t.Errorf("%d listed, Peek without a counter: %v", i, err)
-		}
+		require.Equal(t, i, 1001, "counters that are listed")
+		require.Refuses(t, gapless.ErrNoCounter, "Peek without a counter")(tx.Peek(t.Context(), "list"))
 		for _, step := range []struct {
 			name  string
 			n     int
@@ -161,9 +154,8 @@ func (d database) steps(t *testing.T, db *sql.DB, proxy *servers.Proxy) {
 			first, err := tx.NextN(t.Context(), step.name, step.n)
 			require.That(t, first == step.first && errors.Is(err, step.err),
 				"NextN(%q, %d) = %d, %v; want %d, %v", step.name, step.n, first, err, step.first, step.err)
-			if trips := proxy.Requests() - before; err == nil && trips != 1 {
-				t.Errorf("NextN(%q, %d) made %d round trips", step.name, step.n, trips)
-			}
+			trips := proxy.Requests() - before
+			require.That(t, trips == 1 || err != nil, "NextN(%q, %d) made %d round trips", step.name, step.n, trips)
 		}
 		require.Gives(t, (gapless.Info{Name: "book", Last: 5}), "at the end")(tx.Peek(t.Context(), "book"))
 		return nil
@@ -173,8 +165,7 @@ func (d database) steps(t *testing.T, db *sql.DB, proxy *servers.Proxy) {
 // workers is the number of concurrent transactions.
 const workers = 20
 
-// A round is many transactions that write invoices with the numbers that they take; a third of them
-// is rolled back.
+// A round is many transactions that write invoices with the numbers that they take; a third of them is rolled back.
 type round struct {
 	db    *sql.DB
 	name  string // of the counter

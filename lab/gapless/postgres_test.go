@@ -22,7 +22,7 @@ func TestPostgres(t *testing.T) {
 	server, err := servers.StartPostgres(filepath.Join(t.TempDir(), "postgres"), nil)
 	must(t, err)
 	t.Cleanup(func() { server.Kill() })
-	database{
+	d := database{
 		schema: gapless.PostgresSchema,
 		in:     gapless.Postgres,
 		open: func(addr string) (*sql.DB, error) {
@@ -32,7 +32,8 @@ func TestPostgres(t *testing.T) {
 		addr:   server.Addr(),
 		end:    server.Kill,
 		start:  server.Start,
-	}.test(t)
+	}
+	d.test(t)
 	as := func(user string) *sql.DB {
 		db, err := sql.Open("pgx", server.URL())
 		must(t, err)
@@ -44,7 +45,7 @@ func TestPostgres(t *testing.T) {
 	}
 	owner := as("")
 	defer owner.Close()
-	t.Run("rights", func(t *testing.T) { rights(t, owner, gapless.Postgres, "CREATE ROLE %s", as) })
+	t.Run("rights", func(t *testing.T) { d.rights(t, owner, "CREATE ROLE %s", as) })
 	t.Run("pgx", func(t *testing.T) { testPgx(t, server) })
 }
 
@@ -73,9 +74,8 @@ func testPgx(t *testing.T, server *servers.Postgres) {
 			return take(second)
 		})
 		conflict := new(pgconn.PgError)
-		if errors.As(err, &conflict); conflict.Code != want || want == "" && err != nil {
-			t.Errorf("%s: %v", level, err)
-		}
+		isConflict := errors.As(err, &conflict)
+		require.That(t, conflict.Code == want && isConflict == (err != nil), "%s: %v", level, err)
 	}
 	require.ErrorIs(t, pgx.BeginFunc(t.Context(), pool, take), gapless.ErrEnd, "after five that committed")
 }

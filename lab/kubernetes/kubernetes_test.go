@@ -96,9 +96,8 @@ func TestEngine(t *testing.T) {
 func TestRights(t *testing.T) {
 	s, secret := serve(t), randflake.NewSecret()
 	own := s.connect(t, s.Addr(), Orders, "randflake")
-	if err := own.Prepare(t.Context()); err == nil || errors.Is(err, lease.ErrNoSpace) {
-		t.Errorf("Prepare by a pod: %v", err)
-	}
+	err := own.Prepare(t.Context())
+	require.That(t, err != nil && !errors.Is(err, lease.ErrNoSpace), "Prepare by a pod: %v", err)
 	space, err := lease.Create(t.Context(), s.connect(t, s.Addr(), Admin, "randflake"), lease.Config{NeverUsed: true, CheckValue: secret.CheckValue()})
 	must(t, err)
 	must(t, space.Close())
@@ -110,9 +109,7 @@ func TestRights(t *testing.T) {
 	keeper, err := url.Keep("orders")
 	must(t, err)
 	defer keeper.Close()
-	if id, err := keeper.Generator().Generate(); err != nil {
-		t.Errorf("%v, %v", id, err)
-	}
+	require.Done(t)(keeper.Generator().Generate())
 }
 
 func TestThousand(t *testing.T) {

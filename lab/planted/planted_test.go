@@ -33,7 +33,7 @@ func TestFound(t *testing.T) {
 		t.Run(b.name, func(t *testing.T) {
 			t.Parallel()
 			args := b.goTest(t)
-			output, err := command(args...).CombinedOutput()
+			output, err := run(root, []string{"GOWORK="}, args...) // that of the root, as the service is another module
 			switch {
 			case err == nil:
 				t.Errorf("not found by %s", strings.Join(args, " "))
@@ -76,11 +76,12 @@ func plant(t *testing.T, files map[string]string, file, right, wrong string) {
 	files[path] = strings.Replace(source, right, wrong, 1)
 }
 
-func command(args ...string) *exec.Cmd {
+// run runs the go command in a folder.
+func run(dir string, environ []string, args ...string) (output []byte, err error) {
 	c := exec.Command("go", args...)
-	c.Dir = root
-	c.Env = append(c.Environ(), "GOWORK=") // the one of the root, as the service is another module
-	return c
+	c.Dir = dir
+	c.Env = append(c.Environ(), environ...)
+	return c.CombinedOutput()
 }
 
 // firstFailure returns the line in which a test says what is wrong.

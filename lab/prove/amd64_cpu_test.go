@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/klauspost/cpuid/v2"
+
+	"github.com/randflake/randflake/internal/test/require"
 )
 
 // onThisCPU has f compare models with the processor of this machine.
@@ -54,8 +56,7 @@ func onThisCPU(t *testing.T, f func(processor)) {
 	f(p)
 }
 
-// stubAMD64 leaves out calls, returns and padding. Branches, and addresses relative to the
-// instruction, get others.
+// stubAMD64 leaves out calls, returns and padding. Branches, and addresses relative to the instruction, get others.
 func stubAMD64(t *testing.T, c *code, op operation) (string, operation) {
 	switch {
 	case op.mnemonic == "call" || op.mnemonic == "ret" || op.mnemonic == "int3":
@@ -64,16 +65,13 @@ func stubAMD64(t *testing.T, c *code, op operation) (string, operation) {
 		return fmt.Sprintf("%q", op.mnemonic+" branched"), op
 	}
 	raw, ok := c.bytes(op.address, int(op.next-op.address))
-	if !ok {
-		t.Fatalf("%x: no bytes", op.address)
-	}
+	require.Must(t, ok, "%x: no bytes", op.address)
 	tail := ""
 	if before, _, ok := strings.Cut(op.operands, "(%rip)"); ok {
 		last := len(raw) - 4
 		displacement := int32(binary.LittleEndian.Uint32(raw[last:]))
-		if text := fmt.Sprintf("%#x", displacement); !strings.HasSuffix(before, text) {
-			t.Fatalf("%s %s: the displacement is %s", op.mnemonic, op.operands, text)
-		}
+		text := fmt.Sprintf("%#x", displacement)
+		require.Must(t, strings.HasSuffix(before, text), "%s %s: the displacement is %s", op.mnemonic, op.operands, text)
 		raw, tail = raw[:last], fmt.Sprintf(".long %#x - . - 4", stateMiddle)
 		op.next = uint64(stateMiddle - int64(displacement))
 	}

@@ -11,9 +11,8 @@ import (
 	"strings"
 )
 
-// amd64 reads the AT&T syntax: the destination comes last, memory is
-// displacement(base,index,scale). Registers 0 to 15 are the general ones in the order of their
-// encoding, 16 to 47 the vectors.
+// amd64 reads the AT&T syntax: the destination comes last, memory is displacement(base,index,scale). Registers 0 to 15
+// are the general ones in the order of their encoding, 16 to 47 the vectors.
 var amd64 = &architecture{
 	name:      "amd64",
 	objdump:   []string{"x86_64-linux-gnu-objdump", "objdump"},
@@ -130,39 +129,57 @@ func registerAMD64(text string) (operandAMD64, bool) {
 
 func operandsAMD64(op operation) ([]operandAMD64, error) {
 	var all []operandAMD64
-	for _, text := range split(op.operands) {
-		o, ok := registerAMD64(text)
-		if m := memoryAMD64.FindStringSubmatch(text); m != nil {
-			o = operandAMD64{kind: isMemory, base: -1, index: -1, broadcast: m[5] != ""}
-			displacement, _ := strconv.ParseInt(cmp.Or(m[1], "0"), 0, 64)
-			o.number, ok = uint64(displacement), true
-			for i, at := range []*int{&o.base, &o.index} {
-				if m[2+i] != "" {
-					r, known := registerAMD64(m[2+i])
-					*at, ok = r.register, ok && known && r.words != 1 && r.words != 2
-				}
-			}
-			o.scale = strings.Index("1248", m[4]) // its logarithm
-			ok = ok && (m[4] == "" || o.scale >= 0)
-			if o.base == rip {
-				o.number, o.base = o.number+op.next, -1
-			}
-		} else if number, found := strings.CutPrefix(text, "$"); found {
-			n, err := strconv.ParseUint(number, 0, 64)
-			o, ok = operandAMD64{kind: isImmediate, number: n}, err == nil && (n < 1<<8 || !strings.HasPrefix(op.mnemonic, "v"))
-		}
+	texts := split(op.operands)
+	for _, text := range texts {
+		o, ok := operandOf(op, text)
 		if !ok {
 			return nil, fmt.Errorf("operand %q is not modelled", text)
 		}
 		all = append(all, o)
 	}
-	for i, o := range all { // of double words, to the whole width
-		words := all[len(all)-1].words
-		if o.broadcast && (!strings.HasSuffix(op.mnemonic, "d") || !strings.HasSuffix(split(op.operands)[i], fmt.Sprintf("{1to%d}", words/2))) {
+	ofDoubleWords := strings.HasSuffix(op.mnemonic, "d")
+	wholeWidth := fmt.Sprintf("{1to%d}", all[len(all)-1].words/2)
+	for i, o := range all {
+		if o.broadcast && !(ofDoubleWords && strings.HasSuffix(texts[i], wholeWidth)) {
 			return nil, fmt.Errorf("the broadcast in %q is not modelled", op.operands)
 		}
 	}
 	return all, nil
+}
+
+func operandOf(op operation, text string) (operandAMD64, bool) {
+	if number, found := strings.CutPrefix(text, "$"); found {
+		n, err := strconv.ParseUint(number, 0, 64)
+		fits := n < 1<<8 || !strings.HasPrefix(op.mnemonic, "v")
+		return operandAMD64{kind: isImmediate, number: n}, err == nil && fits
+	}
+	if m := memoryAMD64.FindStringSubmatch(text); m != nil {
+		return memoryOperand(op, m[1], m[2], m[3], m[4], m[5])
+	}
+	return registerAMD64(text)
+}
+
+func memoryOperand(op operation, displacement, base, index, scale, broadcast string) (operandAMD64, bool) {
+	number, _ := strconv.ParseInt(cmp.Or(displacement, "0"), 0, 64)
+	o := operandAMD64{kind: isMemory, number: uint64(number), broadcast: broadcast != ""}
+	var ok1, ok2 bool
+	o.base, ok1 = addressRegister(base)
+	o.index, ok2 = addressRegister(index)
+	o.scale = strings.Index("1248", scale) // its logarithm
+	if o.base == rip {
+		o.number += op.next
+		o.base = -1
+	}
+	return o, ok1 && ok2 && o.scale >= 0
+}
+
+// addressRegister returns a register of an address, or -1 for none.
+func addressRegister(name string) (register int, ok bool) {
+	if name == "" {
+		return -1, true
+	}
+	r, ok := registerAMD64(name)
+	return r.register, ok && r.words != 1 && r.words != 2
 }
 
 // address returns the value of an address, which lea computes too.
@@ -225,8 +242,7 @@ func pop(m *machine) (value, error) {
 	return v, err
 }
 
-// arithmetic is what general instructions with the same operands for source and destination do to
-// b, the source, and a, the destination. Those that do not return flags leave them unknown.
+// arithmetic is what general instructions make of a, the destination, and b, the source. Some leave the flags as they are.
 var arithmetic = map[string]func(m *machine, a, b value) value{
 	"mov":    func(m *machine, a, b value) value { return b },
 	"movabs": func(m *machine, a, b value) value { return b },
@@ -304,65 +320,71 @@ var conditions = map[string]func(f flags) bool{
 var errModel = errors.New("the instruction is not modelled")
 
 func decodeAMD64(op operation) (func(*machine) error, error) {
-	if strings.HasPrefix(op.mnemonic, "nop") || op.mnemonic == "xchg" && op.operands == "%ax,%ax" {
+	switch {
+	case strings.HasPrefix(op.mnemonic, "nop"), op.mnemonic == "xchg" && op.operands == "%ax,%ax":
 		return func(*machine) error { return nil }, nil
-	}
-	if condition := conditions[op.mnemonic]; condition != nil || op.mnemonic == "call" {
-		target, err := strconv.ParseUint(op.operands, 16, 64)
-		if err != nil {
-			return nil, errModel
-		}
-		return func(m *machine) error {
-			switch {
-			case condition == nil:
-				return m.call(target)
-			case !m.flags.known && op.mnemonic != "jmp":
-				return errVariable
-			case condition(m.flags):
-				m.pc = target
-			}
-			return nil
-		}, nil
-	}
-	switch op.mnemonic {
-	case "ret":
-		if op.operands != "" {
-			return nil, errModel
-		}
-		return func(m *machine) error {
-			v, err := pop(m)
-			back, ok := constant(v)
-			m.pc = back
-			if err == nil && !ok {
-				return errVariable
-			}
-			return err
-		}, nil
-	case "vzeroupper":
-		return func(m *machine) error {
-			startAMD64(m)
-			return nil
-		}, nil
-	}
-	if op.operands == "%al,(%rax)" && op.mnemonic == "test" { // a check for nil
-		return func(m *machine) error {
-			address, ok := constant(m.registers[0])
-			if !ok {
-				return errVariable
-			}
-			m.flags = flags{}
-			_, err := m.load(address, 1)
-			return err
-		}, nil
+	case op.mnemonic == "call", conditions[op.mnemonic] != nil:
+		return branchAMD64(op)
+	case op.mnemonic == "ret" && op.operands == "":
+		return returnAMD64, nil
+	case op.mnemonic == "vzeroupper":
+		return func(m *machine) error { startAMD64(m); return nil }, nil
+	case op.mnemonic == "test" && op.operands == "%al,(%rax)":
+		return checkForNil, nil
 	}
 	o, err := operandsAMD64(op)
 	if err != nil {
 		return nil, err
 	}
+	if do := vectorMove(op.mnemonic, o); do != nil {
+		return do, nil
+	}
 	if do := vectorInstruction(op.mnemonic, o); do != nil {
 		return do, nil
 	}
 	return generalInstruction(op.mnemonic, o)
+}
+
+func branchAMD64(op operation) (func(*machine) error, error) {
+	target, err := strconv.ParseUint(op.operands, 16, 64)
+	if err != nil {
+		return nil, errModel
+	}
+	if op.mnemonic == "call" {
+		return func(m *machine) error { return m.call(target) }, nil
+	}
+	return func(m *machine) error { return m.branch(op.mnemonic, target) }, nil
+}
+
+// branch goes to the target if a condition holds, named as on amd64.
+func (m *machine) branch(condition string, target uint64) error {
+	if !m.flags.known && condition != "jmp" {
+		return errVariable
+	}
+	if conditions[condition](m.flags) {
+		m.pc = target
+	}
+	return nil
+}
+
+func returnAMD64(m *machine) error {
+	v, err := pop(m)
+	back, ok := constant(v)
+	m.pc = back
+	if err == nil && !ok {
+		return errVariable
+	}
+	return err
+}
+
+func checkForNil(m *machine) error {
+	address, ok := constant(m.registers[0])
+	if !ok {
+		return errVariable
+	}
+	m.flags = flags{}
+	_, err := m.load(address, 1)
+	return err
 }
 
 func generalInstruction(mnemonic string, o []operandAMD64) (func(*machine) error, error) {
@@ -376,13 +398,9 @@ func generalInstruction(mnemonic string, o []operandAMD64) (func(*machine) error
 	}
 	switch mnemonic {
 	case "movzwl", "movzwq":
-		return func(m *machine) error {
-			v, err := source.read(m, 1)
-			if err != nil {
-				return err
-			}
-			return to.write(m, slices.Concat(v, make(value, words-1)))
-		}, nil
+		return compute(to, o[:1], 1, func(_ *machine, v []value) (value, error) {
+			return slices.Concat(v[0], make(value, words-1)), nil
+		}), nil
 	case "lea":
 		if source.kind != isMemory {
 			return nil, errModel
@@ -397,21 +415,17 @@ func generalInstruction(mnemonic string, o []operandAMD64) (func(*machine) error
 			return err
 		}, nil
 	}
-	do, writes := arithmetic[mnemonic], true
-	if like := map[string]string{"cmp": "sub", "test": "and"}[mnemonic]; like != "" {
-		do, writes = arithmetic[like], false
-	}
 	if shift := shifts[mnemonic]; shift != nil {
-		n := int(source.number)
 		if len(o) != 2 || source.kind != isImmediate || source.number >= uint64(16*words) {
 			return nil, errModel
 		}
-		do = func(m *machine, a, _ value) value {
+		return compute(to, o[1:], words, func(m *machine, v []value) (value, error) {
 			m.flags = flags{}
-			return shift(m.terms, a, n)
-		}
-		source = to
+			return shift(m.terms, v[0], int(source.number)), nil
+		}), nil
 	}
+	onlyFlags := map[string]string{"cmp": "sub", "test": "and"}[mnemonic]
+	do := arithmetic[cmp.Or(onlyFlags, mnemonic)]
 	if do == nil {
 		return nil, errModel
 	}
@@ -424,146 +438,182 @@ func generalInstruction(mnemonic string, o []operandAMD64) (func(*machine) error
 		if err != nil {
 			return err
 		}
-		if v := do(m, a, b); writes {
-			return to.write(m, v)
+		v := do(m, a, b)
+		if onlyFlags != "" {
+			return nil
 		}
-		return nil
+		return to.write(m, v)
 	}, nil
 }
 
-// lanewise are instructions on vectors of words, in Intel's order of operands: a is the first source.
-var lanewise = map[string]func(t *terms, a, b word) word{
-	"vpxor":  (*terms).xor,
-	"vpxord": (*terms).xor,
-	"vpor":   (*terms).or,
-	"vpord":  (*terms).or,
-	"vpand":  (*terms).and,
-	"vpandd": (*terms).and,
-	"vpaddw": (*terms).add,
-	"vpsubw": (*terms).sub,
+// compute returns an operation that sets the destination to what f makes of the sources, which it gets in Intel's order.
+func compute(to operandAMD64, sources []operandAMD64, words int, f func(m *machine, v []value) (value, error)) func(*machine) error {
+	return func(m *machine) error {
+		v := make([]value, len(sources))
+		for i, s := range sources {
+			var err error
+			if v[len(v)-1-i], err = s.read(m, words); err != nil {
+				return err
+			}
+		}
+		out, err := f(m, v)
+		if err != nil {
+			return err
+		}
+		return to.write(m, out)
+	}
 }
 
-// moved are instructions that interleave words of a and b, size by size, from the low or the high
-// half of each 128 bits.
-var moved = map[string]struct{ size, half int }{
-	"vpunpcklwd": {1, 0}, "vpunpckhwd": {1, 4},
-	"vpunpckldq": {2, 0}, "vpunpckhdq": {2, 4},
-	"vpunpcklqdq": {4, 0}, "vpunpckhqdq": {4, 4},
-}
-
-// vectorInstruction returns nil if it does not know the instruction.
-func vectorInstruction(mnemonic string, o []operandAMD64) func(*machine) error {
-	to := o[len(o)-1]
-	words := to.words
-	// with makes an operation of what computes the destination from the sources, in Intel's order.
-	with := func(sources []operandAMD64, words int, f func(m *machine, v []value) (value, error)) func(*machine) error {
-		return func(m *machine) error {
-			v := make([]value, len(sources))
-			for i, s := range sources {
-				var err error
-				if v[len(v)-1-i], err = s.read(m, words); err != nil {
+// vectorMove returns what an instruction does that moves words to or from a vector, or nil if it is none of these.
+func vectorMove(mnemonic string, o []operandAMD64) func(*machine) error {
+	if len(o) != 2 || o[0].kind == isImmediate {
+		return nil
+	}
+	from, to := o[0], o[1]
+	move := func(words, times int) func(*machine) error {
+		return compute(to, o[:1], words, func(_ *machine, v []value) (value, error) { return slices.Repeat(v[0], times), nil })
+	}
+	wide := max(from.words, to.words) // memory has the width of the register
+	switch mnemonic {
+	case "vmovq":
+		if from.words == 4 && to.words == 8 {
+			return move(4, 1)
+		}
+	case "vpbroadcastw", "vpbroadcastd":
+		words := map[string]int{"vpbroadcastw": 1, "vpbroadcastd": 2}[mnemonic]
+		if to.words >= 8 && !from.broadcast {
+			return move(words, to.words/words)
+		}
+	case "vmovdqa64":
+		if from.words == wide && to.words == wide && wide >= 8 {
+			return move(wide, 1)
+		}
+	case "vmovdqu", "vmovdqu64":
+		fits := func(o operandAMD64) bool { return o.kind == isMemory || o.words == wide }
+		if fits(from) && fits(to) && wide >= 8 {
+			return move(wide, 1)
+		}
+	case "movups": // it is slow while the upper halves of vectors are in use, which it keeps
+		if from.words == 8 && to.kind == isMemory {
+			store := move(8, 1)
+			return func(m *machine) error { return errors.Join(leftAMD64(m), store(m)) }
+		}
+		if from.kind == isMemory && to.words == 8 {
+			return func(m *machine) error {
+				v, err := from.read(m, 8)
+				if err != nil {
 					return err
 				}
+				m.registers[to.register] = slices.Concat(v, m.registers[to.register][8:])
+				return leftAMD64(m)
 			}
-			out, err := f(m, v)
-			if err != nil {
-				return err
-			}
-			return to.write(m, out)
 		}
-	}
-	move := func(m *machine, v []value) (value, error) { return v[0], nil }
-	vectors := true // all operands but a constant are vectors or memory
-	for i, operand := range o {
-		vectors = vectors && (operand.kind == isMemory || operand.kind == isImmediate && i == 0 ||
-			operand.words == max(words, o[0].words) && operand.words >= 8)
-	}
-	switch {
-	case mnemonic == "vmovq" && len(o) == 2 && o[0].words == 4 && words == 8:
-		return with(o[:1], 4, move)
-	case (mnemonic == "vpbroadcastw" || mnemonic == "vpbroadcastd") && len(o) == 2 && words >= 8 &&
-		o[0].kind != isImmediate && !o[0].broadcast:
-		n := 1
-		if mnemonic == "vpbroadcastd" {
-			n = 2
-		}
-		return with(o[:1], n, func(m *machine, v []value) (value, error) { return slices.Repeat(v[0], words/n), nil })
-	case mnemonic == "movups" && len(o) == 2 && o[0].words == 8 && to.kind == isMemory:
-		store := with(o[:1], 8, move)
-		return func(m *machine) error { return errors.Join(leftAMD64(m), store(m)) }
-	case mnemonic == "movups" && len(o) == 2 && o[0].kind == isMemory && words == 8:
-		return func(m *machine) error {
-			v, err := o[0].read(m, 8)
-			if err != nil {
-				return err
-			}
-			m.registers[to.register] = slices.Concat(v, m.registers[to.register][8:])
-			return leftAMD64(m)
-		}
-	case !vectors:
-		return nil
-	case (mnemonic == "vmovdqu" || mnemonic == "vmovdqu64" || mnemonic == "vmovdqa64" && to.kind == isRegister &&
-		o[0].kind == isRegister) && len(o) == 2 && o[0].kind != isImmediate:
-		return with(o[:1], max(words, o[0].words), move)
-	case to.kind != isRegister:
-		return nil
-	case len(o) == 3 && lanewise[mnemonic] != nil && o[0].kind != isImmediate:
-		f := lanewise[mnemonic]
-		return with(o[:2], words, func(m *machine, v []value) (value, error) {
-			return zip(v[0], v[1], func(a, b word) word { return f(m.terms, a, b) }), nil
-		})
-	case len(o) == 3 && mnemonic == "vpmulhuw" && o[0].kind == isRegister:
-		return with(o[:2], words, func(m *machine, v []value) (out value, err error) {
-			for i, factor := range v[1] { // a power of 2, which makes it a shift
-				if factor >= constants || bits.OnesCount16(uint16(factor)) != 1 {
-					return nil, fmt.Errorf("factor %d is no power of 2", factor)
-				}
-				out = append(out, m.shr(v[0][i], 16-bits.TrailingZeros16(uint16(factor))))
-			}
-			return out, nil
-		})
-	case len(o) == 3 && moved[mnemonic].size > 0 && o[0].kind != isImmediate:
-		move := moved[mnemonic]
-		return with(o[:2], words, func(m *machine, v []value) (value, error) {
-			var out value
-			for quarter := 0; quarter < words; quarter += 8 {
-				for at := quarter + move.half; at < quarter+move.half+4; at += move.size {
-					out = slices.Concat(out, v[0][at:at+move.size], v[1][at:at+move.size])
-				}
-			}
-			return out, nil
-		})
-	case len(o) == 3 && mnemonic == "vpshufb" && o[0].kind != isImmediate:
-		return with(o[:2], words, shuffleBytes)
-	case len(o) == 3 && (mnemonic == "vpsllw" || mnemonic == "vpsrlw") && o[0].kind == isImmediate:
-		return with(o[1:2], words, func(m *machine, v []value) (value, error) {
-			return each(v[0], func(w word) word {
-				if mnemonic == "vpsllw" {
-					return m.shl(w, int(o[0].number))
-				}
-				return m.shr(w, int(o[0].number))
-			}), nil
-		})
-	case len(o) == 4 && (mnemonic == "vpshldw" || mnemonic == "vpshrdw") && o[0].kind == isImmediate:
-		n := int(o[0].number & 15)
-		return with(o[1:3], words, func(m *machine, v []value) (value, error) {
-			return zip(v[0], v[1], func(a, b word) word {
-				if mnemonic == "vpshldw" {
-					return m.xor(m.shl(a, n), m.shr(b, 16-n))
-				}
-				return m.xor(m.shr(a, n), m.shl(b, 16-n))
-			}), nil
-		})
-	case len(o) == 4 && mnemonic == "vpternlogd" && o[0].kind == isImmediate:
-		return with(o[1:4], words, func(m *machine, v []value) (value, error) {
-			return m.ternary(uint8(o[0].number), v[0], v[1], v[2]), nil
-		})
 	}
 	return nil
 }
 
+// A vectorFunction computes a vector from n, the immediate operand, and the sources in Intel's order.
+type vectorFunction func(m *machine, n int, v []value) (value, error)
+
+// vectorFunctions are of instructions on vectors of the same width, all but the last of which may be in memory.
+var vectorFunctions = map[string]struct {
+	operands  int
+	immediate bool // is the first one
+	f         vectorFunction
+}{
+	"vpxor":       {3, false, lanewise((*terms).xor)},
+	"vpxord":      {3, false, lanewise((*terms).xor)},
+	"vpor":        {3, false, lanewise((*terms).or)},
+	"vpord":       {3, false, lanewise((*terms).or)},
+	"vpand":       {3, false, lanewise((*terms).and)},
+	"vpandd":      {3, false, lanewise((*terms).and)},
+	"vpaddw":      {3, false, lanewise((*terms).add)},
+	"vpsubw":      {3, false, lanewise((*terms).sub)},
+	"vpmulhuw":    {3, false, multiply},
+	"vpshufb":     {3, false, shuffleBytes},
+	"vpunpcklwd":  {3, false, interleave(1, 0)},
+	"vpunpckhwd":  {3, false, interleave(1, 4)},
+	"vpunpckldq":  {3, false, interleave(2, 0)},
+	"vpunpckhdq":  {3, false, interleave(2, 4)},
+	"vpunpcklqdq": {3, false, interleave(4, 0)},
+	"vpunpckhqdq": {3, false, interleave(4, 4)},
+	"vpsllw":      {3, true, shiftLanes((*terms).shl)},
+	"vpsrlw":      {3, true, shiftLanes((*terms).shr)},
+	"vpshldw":     {4, true, shiftLanesIn((*terms).shl, (*terms).shr)},
+	"vpshrdw":     {4, true, shiftLanesIn((*terms).shr, (*terms).shl)},
+	"vpternlogd":  {4, true, ternary},
+}
+
+// vectorInstruction returns nil if it does not know the instruction.
+func vectorInstruction(mnemonic string, o []operandAMD64) func(*machine) error {
+	known := vectorFunctions[mnemonic]
+	if len(o) != known.operands || known.immediate != (o[0].kind == isImmediate) {
+		return nil
+	}
+	to, sources, n := o[len(o)-1], o[:len(o)-1], 0
+	if known.immediate {
+		n = int(o[0].number)
+		sources = sources[1:]
+	}
+	for _, s := range sources {
+		if s.kind != isMemory && s.words != to.words {
+			return nil
+		}
+	}
+	if to.words < 8 {
+		return nil
+	}
+	if mnemonic == "vpternlogd" {
+		sources = o[1:] // the destination is one
+	}
+	return compute(to, sources, to.words, func(m *machine, v []value) (value, error) { return known.f(m, n, v) })
+}
+
+func lanewise(f func(t *terms, a, b word) word) vectorFunction {
+	return func(m *machine, _ int, v []value) (value, error) {
+		return zip(v[0], v[1], func(a, b word) word { return f(m.terms, a, b) }), nil
+	}
+}
+
+func shiftLanes(f func(t *terms, w word, n int) word) vectorFunction {
+	return func(m *machine, n int, v []value) (value, error) {
+		return each(v[0], func(w word) word { return f(m.terms, w, n) }), nil
+	}
+}
+
+// shiftLanesIn shifts words of v[0], and fills them up with bits of v[1], which the opposite shift brings there.
+func shiftLanesIn(f, opposite func(t *terms, w word, n int) word) vectorFunction {
+	return func(m *machine, n int, v []value) (value, error) {
+		n &= 15
+		return zip(v[0], v[1], func(a, b word) word { return m.xor(f(m.terms, a, n), opposite(m.terms, b, 16-n)) }), nil
+	}
+}
+
+// interleave takes words of v[0] and v[1] in turn, size by size, from the half of each 128 bits that begins there.
+func interleave(size, half int) vectorFunction {
+	return func(_ *machine, _ int, v []value) (out value, err error) {
+		for quarter := 0; quarter < len(v[0]); quarter += 8 {
+			for at := quarter + half; at < quarter+half+4; at += size {
+				out = slices.Concat(out, v[0][at:at+size], v[1][at:at+size])
+			}
+		}
+		return out, nil
+	}
+}
+
+// multiply is vpmulhuw, the upper halves of products, by powers of 2, which makes it a shift.
+func multiply(m *machine, _ int, v []value) (out value, err error) {
+	for i, factor := range v[1] {
+		if factor >= constants || bits.OnesCount16(uint16(factor)) != 1 {
+			return nil, fmt.Errorf("factor %d is no power of 2", factor)
+		}
+		out = append(out, m.shr(v[0][i], 16-bits.TrailingZeros16(uint16(factor))))
+	}
+	return out, nil
+}
+
 // shuffleBytes is vpshufb: byte i becomes the one of v[0], in the same 128 bits, that byte i of v[1] numbers.
-func shuffleBytes(m *machine, v []value) (value, error) {
+func shuffleBytes(m *machine, _ int, v []value) (value, error) {
 	out := make(value, len(v[0]))
 	for i := range out {
 		if v[1][i] >= constants {
@@ -582,28 +632,34 @@ func shuffleBytes(m *machine, v []value) (value, error) {
 	return out, nil
 }
 
-// ternary is vpternlogd, by the polynomial of its table over the field of two elements.
-func (t *terms) ternary(table uint8, a, b, c value) value {
-	out := make(value, len(a))
+// ternary is vpternlogd, by the polynomial of its table over the field of two elements: the sum of those products of a, b and c
+// that have the coefficient 1.
+func ternary(m *machine, table int, v []value) (value, error) {
+	out := make(value, len(v[0]))
 	for i := range out {
-		for term := range 8 { // of those of a, b and c that are in term: 4, 2 and 1
-			coefficient := uint8(0)
-			for at := range 8 {
-				if at&^term == 0 {
-					coefficient ^= table >> at & 1
-				}
-			}
-			if coefficient == 0 {
+		a, b, c := v[0][i], v[1][i], v[2][i]
+		for factors := range 8 { // which of a, b and c: 4, 2 and 1
+			if coefficient(table, factors) == 0 {
 				continue
 			}
 			product := word(0xffff)
-			for bit, w := range []word{c[i], b[i], a[i]} {
-				if term>>bit&1 == 1 {
-					product = t.and(product, w)
+			for bit, w := range []word{c, b, a} {
+				if factors>>bit&1 == 1 {
+					product = m.and(product, w)
 				}
 			}
-			out[i] = t.xor(out[i], product)
+			out[i] = m.xor(out[i], product)
 		}
 	}
-	return out
+	return out, nil
+}
+
+// coefficient is that of a product in the polynomial: the table's sum over all choices among its factors.
+func coefficient(table, factors int) (sum int) {
+	for at := range 8 {
+		if at&^factors == 0 {
+			sum ^= table >> at & 1
+		}
+	}
+	return sum
 }

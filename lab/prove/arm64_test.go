@@ -1,6 +1,7 @@
 package prove
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -269,13 +270,16 @@ var arm64Lanes = map[string]func(t *terms, d, n, m word) word{
 	},
 }
 
-// arm64LaneShifts are functions of the lanes of the destination and the source.
-var arm64LaneShifts = map[string]func(t *terms, d, n word, i int) word{
-	"ushr": func(t *terms, _, n word, i int) word { return t.shr(n, i) },
-	"usra": func(t *terms, d, n word, i int) word { return t.add(d, t.shr(n, i)) },
-	"sri":  func(t *terms, d, n word, i int) word { return t.xor(t.mask(d, ^uint16(0xffff>>i)), t.shr(n, i)) },
-	"sli":  func(t *terms, d, n word, i int) word { return t.xor(t.mask(d, 1<<i-1), t.shl(n, i)) },
-	"shl":  func(t *terms, _, n word, i int) word { return t.shl(n, i) },
+// arm64LaneShifts are functions of the lanes of the destination and the source, and of an amount.
+var arm64LaneShifts = map[string]struct {
+	least, most uint64
+	f           func(t *terms, d, n word, amount int) word
+}{
+	"ushr": {1, 16, func(t *terms, _, n word, i int) word { return t.shr(n, i) }},
+	"usra": {1, 16, func(t *terms, d, n word, i int) word { return t.add(d, t.shr(n, i)) }},
+	"sri":  {1, 16, func(t *terms, d, n word, i int) word { return t.xor(t.mask(d, ^uint16(0xffff>>i)), t.shr(n, i)) }},
+	"sli":  {0, 15, func(t *terms, d, n word, i int) word { return t.xor(t.mask(d, 1<<i-1), t.shl(n, i)) }},
+	"shl":  {0, 15, func(t *terms, _, n word, i int) word { return t.shl(n, i) }},
 }
 
 // vectorARM64 returns what an instruction computes of vectors, or nil if it doesn't know it.
@@ -284,44 +288,46 @@ func vectorARM64(mnemonic string, d registerARM64, parts []string) func(*machine
 		return nil
 	}
 	n, ok := parseARM64(parts[1])
-	amount, isNumber := immediate(parts[len(parts)-1], 17)
-	words := map[string]int{"v.8h": 1, "v.4s": 2}[d.lanes]
-	switch {
-	case mnemonic == "dup" && ok && n.words == 2 && words > 0:
+	if words := map[string]int{"v.8h": 1, "v.4s": 2}[d.lanes]; mnemonic == "dup" && ok && n.words == 2 && words > 0 {
 		return func(m *machine) value { return slices.Repeat(n.get(m)[:words], neonWords/words) }
-	case !ok || n.lanes != d.lanes:
-		return nil
-	case mnemonic == "rev16" && d.lanes == "v.16b" && len(parts) == 2:
-		return func(m *machine) value { return each(n.get(m), func(w word) word { return m.rol(w, 8) }) }
-	case isNumber && len(parts) == 3 && d.lanes == "v.8h":
-		f, left := arm64LaneShifts[mnemonic], strings.HasSuffix(mnemonic, "l") || mnemonic == "sli"
-		if f == nil || left && amount == 16 || !left && amount == 0 {
-			return nil
-		}
-		return func(m *machine) value {
-			return zip(d.get(m), n.get(m), func(d, n word) word { return f(m.terms, d, n, int(amount)) })
-		}
-	case len(parts) < 3:
+	}
+	if !ok || n.lanes != d.lanes {
 		return nil
 	}
-	o, ok := parseARM64(parts[2])
-	f := arm64Lanes[mnemonic+" "+d.lanes]
+	last, isVector := parseARM64(parts[len(parts)-1])
+	amount, isNumber := immediate(parts[len(parts)-1], 17)
+	shift := arm64LaneShifts[mnemonic]
+	lane := arm64Lanes[mnemonic+" "+d.lanes]
 	switch {
-	case !ok || o.lanes != d.lanes:
-	case mnemonic == "xar" && d == n && d.lanes == "z.h" && isNumber && len(parts) == 4 && amount > 0:
+	case len(parts) == 2 && mnemonic == "rev16" && d.lanes == "v.16b":
+		return func(m *machine) value { return arm64Unary["rev16"](m.terms, n.get(m)) }
+	case len(parts) == 3 && isNumber && d.lanes == "v.8h" && shift.f != nil && shift.least <= amount && amount <= shift.most:
 		return func(m *machine) value {
-			return zip(d.get(m), o.get(m), func(a, b word) word { return m.rol(m.xor(a, b), -int(amount)) })
+			return zip(d.get(m), n.get(m), func(d, n word) word { return shift.f(m.terms, d, n, int(amount)) })
 		}
-	case f != nil && len(parts) == 3:
+	case len(parts) == 3 && isVector && last.lanes == d.lanes && lane != nil:
 		return func(m *machine) value {
 			out := make(value, neonWords)
 			for i := range out {
-				out[i] = f(m.terms, d.get(m)[i], n.get(m)[i], o.get(m)[i])
+				out[i] = lane(m.terms, d.get(m)[i], n.get(m)[i], last.get(m)[i])
 			}
 			return out
 		}
+	case len(parts) == 4 && mnemonic == "xar" && d.lanes == "z.h" && d == n && isNumber && amount > 0:
+		return xarSVE2(d, parts[2], int(amount))
 	}
 	return nil
+}
+
+// xarSVE2 returns what xar computes: the exclusive or with another vector, rotated to the right.
+func xarSVE2(d registerARM64, operand string, amount int) func(*machine) value {
+	other, ok := parseARM64(operand)
+	if !ok || other.lanes != d.lanes {
+		return nil
+	}
+	return func(m *machine) value {
+		return zip(d.get(m), other.get(m), func(a, b word) word { return m.rol(m.xor(a, b), -amount) })
+	}
 }
 
 var (
@@ -329,8 +335,7 @@ var (
 	arm64List    = regexp.MustCompile(`^\{v(\d+)\.(8h|16b)(?:-v(\d+)\.8h)?\}$`)
 )
 
-// addressARM64 returns the address of a memory operand, and steps its register. after is a number
-// to be added to it.
+// addressARM64 returns the address of a memory operand, and steps its register. after is a number to be added to it.
 func addressARM64(operand string, after []string) func(*machine) (uint64, error) {
 	parts := arm64Address.FindStringSubmatch(operand)
 	if parts == nil {
@@ -368,85 +373,134 @@ func addressARM64(operand string, after []string) func(*machine) (uint64, error)
 	}
 }
 
-// arm64Words are the words that an instruction moves from or to each register; 0 is those of the register.
-var arm64Words = map[string]int{"ldr": 0, "ldur": 0, "str": 0, "stur": 0, "ldp": 0, "stp": 0, "ldrh": 1, "strh": 1, "ldrsb": 1}
+// A transfer moves words between registers and memory, which has the first words of each register, then the next ones of each,
+// and so on.
+type transfer struct {
+	load      bool
+	registers []registerARM64
+	words     int // of each register at a time
+	times     int
+	at        func(*machine) (uint64, error) // the address, which it steps
+}
 
 // memoryARM64 returns what a load or a store does, or nil if it doesn't know it.
 func memoryARM64(mnemonic string, parts []string) func(*machine) error {
 	last := slices.IndexFunc(parts, func(p string) bool { return strings.HasPrefix(p, "[") })
-	if last < 1 {
+	if last < 1 || len(parts) > last+2 {
 		return nil
 	}
-	var (
-		registers []registerARM64
-		words, ok = arm64Words[mnemonic]
-		lanes     = 1 // how often each register has words in memory
-		load      = strings.HasPrefix(mnemonic, "ld")
-	)
-	for _, part := range parts[:last] {
-		r, general := parseARM64(part)
-		registers = append(registers, r)
-		ok = ok && general && r.words > 0
+	t, ok := vectorTransfer(mnemonic, parts)
+	if !ok {
+		t, ok = generalTransfer(mnemonic, parts[:last])
 	}
-	if words == 0 {
-		words = registers[0].words
-	}
-	if list := arm64List.FindStringSubmatch(parts[0]); list != nil && last == 1 {
-		first, _ := strconv.Atoi(list[1])
-		end, _ := strconv.Atoi(list[3])
-		single := mnemonic == "ld1" && list[2] == "16b" && list[3] == ""
-		ok = single || (mnemonic == "ld4" || mnemonic == "st4") && list[2] == "8h" && end == (first+3)%32
-		ok = ok && (len(parts) == 2 || slices.Contains([]string{"#64", "#0x40"}, parts[2]))
-		words = 1
-		lanes = neonWords
-		registers = nil
-		count := 4
-		if single {
-			count = 1
-		}
-		for i := range count {
-			registers = append(registers, registerARM64{number: arm64Vector + (first+i)%32})
-		}
-	}
-	at := addressARM64(parts[last], parts[last+1:])
-	if at == nil || !ok || len(parts) > last+2 || strings.HasSuffix(mnemonic, "p") != (last == 2) {
+	t.load = strings.HasPrefix(mnemonic, "ld")
+	t.at = addressARM64(parts[last], parts[last+1:])
+	if !ok || t.at == nil {
 		return nil
 	}
-	return func(m *machine) error {
-		var all value
-		for lane := range lanes { // before a step of the address
-			for _, r := range registers {
-				all = append(all, r.get(m)[lane*words:][:words]...)
-			}
+	if mnemonic == "ldrsb" {
+		return t.loadByte
+	}
+	return t.do
+}
+
+// arm64Words are the words that an instruction moves from or to each register; 0 is those of the register.
+var arm64Words = map[string]int{"ldr": 0, "ldur": 0, "str": 0, "stur": 0, "ldp": 0, "stp": 0, "ldrh": 1, "strh": 1, "ldrsb": 1}
+
+func generalTransfer(mnemonic string, operands []string) (t transfer, ok bool) {
+	t.times = 1
+	t.words, ok = arm64Words[mnemonic]
+	isPair := strings.HasSuffix(mnemonic, "p")
+	if !ok || isPair != (len(operands) == 2) {
+		return t, false
+	}
+	for _, operand := range operands {
+		r, known := parseARM64(operand)
+		if !known || r.words == 0 {
+			return t, false
 		}
-		address, err := at(m)
+		t.registers = append(t.registers, r)
+	}
+	t.words = cmp.Or(t.words, t.registers[0].words)
+	return t, true
+}
+
+// vectorTransfer is of ld4 and st4, which deal words out to four vectors and back, and of ld1 of one vector.
+func vectorTransfer(mnemonic string, parts []string) (t transfer, ok bool) {
+	list := arm64List.FindStringSubmatch(parts[0])
+	if list == nil {
+		return t, false
+	}
+	first, _ := strconv.Atoi(list[1])
+	end, _ := strconv.Atoi(list[3])
+	count := 4
+	switch mnemonic {
+	case "ld4", "st4":
+		ok = list[2] == "8h" && end == (first+3)%32
+	case "ld1":
+		ok = list[2] == "16b" && list[3] == ""
+		count = 1
+	}
+	for i := range count {
+		t.registers = append(t.registers, registerARM64{number: arm64Vector + (first+i)%32})
+	}
+	t.words = 1
+	t.times = neonWords
+	return t, ok && (len(parts) == 2 || slices.Contains([]string{"#64", "#0x40"}, parts[2]))
+}
+
+func (t transfer) do(m *machine) error {
+	if !t.load {
+		stored := t.stored(m) // before a step of the address, in one of the registers
+		address, err := t.at(m)
 		if err != nil {
 			return err
 		}
-		half := 0
-		if mnemonic == "ldrsb" { // extends the sign of a byte
-			half, address = int(address&1), address&^1
-		}
-		if !load {
-			return m.store(address, all)
-		}
-		if all, err = m.load(address, len(all)); err != nil {
-			return err
-		}
-		for i, r := range registers {
-			var v value
-			for lane := range lanes {
-				v = append(v, all[(lane*len(registers)+i)*words:][:words]...)
-			}
-			if mnemonic == "ldrsb" {
-				low := m.byteOf(v, half)
-				v = slices.Repeat(value{m.spread(low, 7)}, r.words)
-				v[0] = m.xor(m.mask(v[0], 0xff00), low)
-			}
-			r.set(m, v)
-		}
-		return nil
+		return m.store(address, stored)
 	}
+	address, err := t.at(m)
+	if err != nil {
+		return err
+	}
+	loaded, err := m.load(address, t.times*len(t.registers)*t.words)
+	if err != nil {
+		return err
+	}
+	for i, r := range t.registers {
+		var v value
+		for round := range t.times {
+			v = append(v, loaded[(round*len(t.registers)+i)*t.words:][:t.words]...)
+		}
+		r.set(m, v)
+	}
+	return nil
+}
+
+func (t transfer) stored(m *machine) (all value) {
+	for round := range t.times {
+		for _, r := range t.registers {
+			all = append(all, r.get(m)[round*t.words:][:t.words]...)
+		}
+	}
+	return all
+}
+
+// loadByte is ldrsb: it extends the sign of a byte.
+func (t transfer) loadByte(m *machine) error {
+	address, err := t.at(m)
+	if err != nil {
+		return err
+	}
+	loaded, err := m.load(address&^1, 1)
+	if err != nil {
+		return err
+	}
+	r := t.registers[0]
+	low := m.byteOf(loaded, int(address&1))
+	v := slices.Repeat(value{m.spread(low, 7)}, r.words)
+	v[0] = m.xor(m.mask(v[0], 0xff00), low)
+	r.set(m, v)
+	return nil
 }
 
 // arm64Conditions are those of amd64, where the carry of a subtraction is a borrow, the opposite.
@@ -457,63 +511,54 @@ var arm64Conditions = map[string]string{
 // branchARM64 returns what a branch or adrp does, or nil if it doesn't know it.
 func branchARM64(mnemonic string, parts []string) func(*machine) error {
 	if mnemonic == "ret" && parts[0] == "" {
-		return func(m *machine) error {
-			back, ok := constant(m.registers[30])
-			m.pc = back
-			if !ok {
-				return errVariable
-			}
-			return nil
-		}
+		return returnARM64
 	}
 	to, err := strconv.ParseUint(parts[len(parts)-1], 16, 64)
 	if err != nil {
 		return nil
 	}
-	r, ok := parseARM64(parts[0])
 	name, suffix, _ := strings.Cut(mnemonic, ".")
-	bits := ^uint64(0)
-	condition := conditions[arm64Conditions[suffix]]
+	condition := arm64Conditions[suffix]
+	r, ok := parseARM64(parts[0])
+	isGeneral := ok && r.words > 0
 	switch {
 	case mnemonic == "bl":
 		return func(m *machine) error {
 			m.registers[30] = number(m.pc, 4)
 			return m.call(to)
 		}
-	case name == "b" && condition != nil:
-		return func(m *machine) error {
-			switch {
-			case !m.flags.known && suffix != "":
-				return errVariable
-			case condition(m.flags):
-				m.pc = to
-			}
-			return nil
+	case name == "b" && condition != "":
+		return func(m *machine) error { return m.branch(condition, to) }
+	case mnemonic == "adrp" && isGeneral:
+		return func(m *machine) error { r.set(m, number(to, 4)); return nil }
+	case (mnemonic == "cbz" || mnemonic == "cbnz") && isGeneral:
+		return r.branchOn(^uint64(0), mnemonic == "cbz", to)
+	case (mnemonic == "tbz" || mnemonic == "tbnz") && isGeneral && len(parts) == 3:
+		if bit, ok := immediate(parts[1], 16*r.words); ok {
+			return r.branchOn(1<<bit, mnemonic == "tbz", to)
 		}
-	case !ok || r.words == 0:
-		return nil
-	case mnemonic == "adrp":
-		return func(m *machine) error {
-			r.set(m, number(to, 4))
-			return nil
-		}
-	case (mnemonic == "tbz" || mnemonic == "tbnz") && len(parts) == 3:
-		bit, ok := immediate(parts[1], 16*r.words)
-		if !ok {
-			return nil
-		}
-		bits = 1 << bit
-	case mnemonic != "cbz" && mnemonic != "cbnz":
-		return nil
 	}
+	return nil
+}
+
+func returnARM64(m *machine) error {
+	back, ok := constant(m.registers[30])
+	m.pc = back
+	if !ok {
+		return errVariable
+	}
+	return nil
+}
+
+// branchOn goes to the target if some bits of the register are all zero, or else if they are not.
+func (r registerARM64) branchOn(bits uint64, zero bool, to uint64) func(*machine) error {
 	mask := number(bits, r.words)
-	onZero := strings.HasSuffix(mnemonic, "bz")
 	return func(m *machine) error {
 		n, ok := constant(zip(r.get(m), mask, m.and))
 		if !ok {
 			return errVariable
 		}
-		if n == 0 == onZero {
+		if n == 0 == zero {
 			m.pc = to
 		}
 		return nil

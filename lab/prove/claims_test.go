@@ -153,9 +153,8 @@ func roundKeyAt(i int) int {
 	return i
 }
 
-// Where things are. No address is aligned to more than 8 bytes, but that of the stack, and most
-// sums of one and a number carry, some past 32 bits, so that nothing else passes for an addition of
-// 64 bits.
+// Where things are. No address is aligned to more than 8 bytes, but that of the stack, and most sums of one and a
+// number carry, some past 32 bits, so that nothing else passes for an addition of 64 bits.
 const (
 	stackTop    = 0x7ffe_0001_0008 // where arguments begin
 	stackSize   = 8192
@@ -297,12 +296,15 @@ func (c claim) finish(started, m *machine) ([]value, error) {
 
 // prove proves the claim on a table of terms that holds nothing else. What is wrong is reported
 // with the lane, and with the first of its steps of which the function has not computed all sums.
-func (c claim) prove(t *terms, code *code) error {
-	in := c.input(t.bounded)
+func (c claim) prove(t *terms, code *code) error { return c.check(t, code, c.input(t.bounded), nil) }
+
+// check runs the function, with a patch, and compares its output with the paper's.
+func (c claim) check(t *terms, code *code, in *inputs, patched map[uint64]operation) error {
 	m, err := c.start(t, code, in)
 	if err != nil {
 		return fmt.Errorf("%v: %w", c, err)
 	}
+	m.patched = patched
 	out, err := c.finish(m.fork(), m)
 	if err != nil {
 		return fmt.Errorf("%v: %w", c, err)

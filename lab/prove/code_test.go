@@ -15,8 +15,7 @@ import (
 	"testing"
 )
 
-// An architecture is how to get at machine code, what its instructions do, and what Go's calling
-// conventions demand.
+// An architecture is how to get at machine code, what its instructions do, and what Go's calling conventions demand.
 type architecture struct {
 	name      string
 	objdump   []string // commands to try
@@ -89,31 +88,19 @@ func must(t *testing.T, err error) {
 
 // built returns the code of the architecture.
 func (a *architecture) built() (*code, error) {
-	a.once.Do(func() { a.code, a.err = build(a, nil) })
+	a.once.Do(func() { a.code, a.err = build(a) })
 	return a.code, a.err
 }
 
-// build builds the tests of package randflake, which hold all kernels, and reads them. change, if
-// not nil, is of the assembly.
-func build(arch *architecture, change func(assembly string) string) (*code, error) {
+// build builds the tests of package randflake, which hold all kernels, and reads them.
+func build(arch *architecture, flags ...string) (*code, error) {
 	dir, err := os.MkdirTemp("", "prove")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
 	binary := filepath.Join(dir, "test")
-	build := exec.Command("go", "test", "-c", "-o", binary, strings.TrimSuffix(pkg, "."))
-	if change != nil {
-		source, _ := filepath.Abs("../../sparx64_" + arch.goarch() + ".s")
-		changed, overlay := filepath.Join(dir, "changed.s"), filepath.Join(dir, "overlay")
-		assembly, err1 := os.ReadFile(source)
-		err2 := os.WriteFile(changed, []byte(change(string(assembly))), 0o600)
-		err3 := os.WriteFile(overlay, fmt.Appendf(nil, `{"Replace": {%q: %q}}`, source, changed), 0o600)
-		if err := errors.Join(err1, err2, err3); err != nil {
-			return nil, err
-		}
-		build.Args = append(build.Args, "-overlay", overlay)
-	}
+	build := exec.Command("go", slices.Concat([]string{"test", "-c", "-o", binary}, flags, []string{strings.TrimSuffix(pkg, ".")})...)
 	build.Env = append(os.Environ(), "GOOS=linux", "GOARCH="+arch.goarch(), "CGO_ENABLED=0", "GOAMD64=v1", "GOARM64=v8.0")
 	sources, _ := filepath.Glob("../../*.[gs]*")
 	for _, source := range sources {
@@ -126,17 +113,57 @@ func build(arch *architecture, change func(assembly string) string) (*code, erro
 }
 
 func read(arch *architecture, binary string) (*code, error) {
-	c := &code{arch, make(map[string]function), make(map[uint64]operation), make(map[uint64]operation), make(map[uint64]string), nil}
 	f, err := elf.Open(binary)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	symbols, err := f.Symbols()
+	c := &code{
+		arch:       arch,
+		functions:  map[string]function{},
+		operations: map[uint64]operation{},
+		listed:     map[uint64]operation{},
+		names:      map[uint64]string{},
+	}
+	if err := c.readConstants(f); err != nil {
+		return nil, err
+	}
+	first, end, err := c.readNames(f)
 	if err != nil {
 		return nil, err
 	}
-	first, end := ^uint64(0), uint64(0)
+	listing, err := arch.disassemble(binary, first, end)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range parse(listing) {
+		if name, ok := strings.CutPrefix(f.name, pkg); ok {
+			c.functions[name] = f
+			c.list(f.instructions)
+		}
+	}
+	return c, nil
+}
+
+// readConstants reads what a program can't change.
+func (c *code) readConstants(f *elf.File) error {
+	for _, p := range f.Progs {
+		if p.Type != elf.PT_LOAD || p.Flags&elf.PF_W != 0 {
+			continue
+		}
+		data := make([]byte, p.Filesz)
+		if _, err := p.ReadAt(data, 0); err != nil {
+			return err
+		}
+		c.loads = append(c.loads, load{p.Vaddr, data})
+	}
+	return nil
+}
+
+// readNames reads the names of functions, and returns where those of which something is claimed lie.
+func (c *code) readNames(f *elf.File) (first, end uint64, err error) {
+	symbols, err := f.Symbols()
+	first = ^uint64(0)
 	for _, s := range symbols {
 		if elf.ST_TYPE(s.Info) != elf.STT_FUNC {
 			continue
@@ -144,41 +171,24 @@ func read(arch *architecture, binary string) (*code, error) {
 		c.names[s.Value] = s.Name
 		name, ok := strings.CutPrefix(s.Name, pkg)
 		if ok && strings.HasSuffix(name, ".abi0") && claimed(name) == nil {
-			return nil, fmt.Errorf("%s is in assembly, and nothing says what it is to compute", name)
+			return 0, 0, fmt.Errorf("%s is in assembly, and nothing says what it is to compute", name)
 		}
 		if ok && (claimed(name) != nil || helpers[name]) {
-			first, end = min(first, s.Value), max(end, s.Value+s.Size)
+			first = min(first, s.Value)
+			end = max(end, s.Value+s.Size)
 		}
 	}
-	for _, p := range f.Progs {
-		if p.Type != elf.PT_LOAD || p.Flags&elf.PF_W != 0 {
-			continue
+	return first, end, err
+}
+
+func (c *code) list(instructions []instruction) {
+	for i, in := range instructions {
+		next := uint64(0)
+		if i+1 < len(instructions) {
+			next = instructions[i+1].address
 		}
-		data := make([]byte, p.Filesz)
-		if _, err := p.ReadAt(data, 0); err != nil {
-			return nil, err
-		}
-		c.loads = append(c.loads, load{p.Vaddr, data})
+		c.listed[in.address] = operation{in, next, nil}
 	}
-	listing, err := arch.disassemble(binary, first, end)
-	if err != nil {
-		return nil, err
-	}
-	for _, f := range parse(listing) {
-		name, ok := strings.CutPrefix(f.name, pkg)
-		if !ok {
-			continue
-		}
-		c.functions[name] = f
-		for i, in := range f.instructions {
-			next := uint64(0)
-			if i+1 < len(f.instructions) {
-				next = f.instructions[i+1].address
-			}
-			c.listed[in.address] = operation{in, next, nil}
-		}
-	}
-	return c, nil
 }
 
 func (a *architecture) disassemble(binary string, first, end uint64) (string, error) {

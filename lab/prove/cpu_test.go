@@ -23,13 +23,11 @@ type processor struct {
 	vectors int      // the first vector among the registers
 	flags   func(flags) uint64
 
-	// stub returns the line of the program that has an instruction as it stands in the binary, and
-	// the operation that it is there; "" for what can't be compared. Branches go to the label
-	// branched.
+	// stub returns the line of the program that has an instruction as it stands in the binary, and the operation that
+	// it is there; "" for what can't be compared. Branches go to the label branched.
 	stub func(t *testing.T, c *code, op operation) (string, operation)
 
-	// prepare has the registers of an operation's addresses hold addresses near the middle, and
-	// small indexes.
+	// prepare has the registers of an operation's addresses hold addresses near the middle, and small indexes.
 	prepare func(m *machine, op operation, rng *rand.Rand)
 
 	planted map[string]string // wrong models: those of other instructions
@@ -58,9 +56,8 @@ func TestModels(t *testing.T) {
 		c.arch.processor(t, func(p processor) {
 			operations, stubs := p.trials(t, c)
 			for i, at := range p.run(t, c, operations, stubs) {
-				if at >= 0 {
-					t.Errorf("%s %s: byte %d of the state is not as in the model", operations[i].mnemonic, operations[i].operands, at)
-				}
+				op := operations[i]
+				require.That(t, at < 0, "%s %s: byte %d of the state is not as in the model", op.mnemonic, op.operands, at)
 			}
 			// A wrong model is found.
 			planted := map[int]bool{}
@@ -74,9 +71,8 @@ func TestModels(t *testing.T) {
 				planted[i] = true
 			}
 			for i, at := range p.run(t, c, operations, stubs) {
-				if at >= 0 != planted[i] {
-					t.Errorf("%s %s with a wrong model: no difference", operations[i].mnemonic, operations[i].operands)
-				}
+				op := operations[i]
+				require.That(t, at >= 0 == planted[i], "%s %s, with a wrong model %t: byte %d differs", op.mnemonic, op.operands, planted[i], at)
 			}
 		})
 	})
@@ -104,15 +100,56 @@ func (p processor) trials(t *testing.T, c *code) (operations []operation, stubs 
 	return operations, stubs
 }
 
-// run executes operations by their models, and their stubs on the processor, in a few random states each. It
-// returns where in the state they first differed, or -1.
+// tries are the states in which each operation is tried.
+const tries = 4
+
+// run tries operations by their models, and their stubs on the processor. It returns for each operation where in a state
+// they first differed, or -1.
 func (p processor) run(t *testing.T, c *code, operations []operation, stubs string) (different []int) {
-	dir := t.TempDir()
-	program, err := programs.ReadFile("testdata/" + c.arch.goarch() + ".s")
-	if err == nil {
-		err = os.WriteFile(filepath.Join(dir, "program.s"), []byte(string(program)+stubs), 0o600)
+	states, want := p.byModel(t, c, operations)
+	got := p.byProcessor(t, c.arch.goarch(), stubs, states)
+	require.Must(t, len(got) == len(want), "%d bytes of states came back of %d", len(got), len(want))
+	different = slices.Repeat([]int{-1}, len(operations))
+	for i := range want {
+		op, at := i/stateSize/tries, i%stateSize
+		isUnknown := at/8 == stateFlags/8 && want[i] == unknownFlags
+		if got[i] != want[i] && !isUnknown && different[op] < 0 {
+			different[op] = at
+		}
 	}
+	return different
+}
+
+// byModel returns random states for all operations, and what their models make of these.
+func (p processor) byModel(t *testing.T, c *code, operations []operation) (states, want []byte) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	withVariables := 0
+	for i, op := range operations {
+		for try := range tries {
+			state := bytes.Repeat([]byte{0xa5}, stateSize)
+			m, symbolic, values := p.random(c, rng, op)
+			p.write(state, m, nil, uint64(1+i))
+			states = append(states, state...)
+			if try%2 == 1 && p.execute(state, symbolic, values, op, uint64(1+i)) == nil {
+				withVariables++
+			} else {
+				err := p.execute(state, m, nil, op, uint64(1+i))
+				require.Must(t, err == nil, "%s %s: %v", op.mnemonic, op.operands, err)
+			}
+			want = append(want, state...)
+		}
+	}
+	require.That(t, withVariables >= len(operations), "only %d of %d trials have variables", withVariables, tries*len(operations))
+	return states, want
+}
+
+// byProcessor has the program with these stubs make other states of some.
+func (p processor) byProcessor(t *testing.T, goarch, stubs string, states []byte) []byte {
+	dir := t.TempDir()
+	program, err := programs.ReadFile("testdata/" + goarch + ".s")
 	must(t, err)
+	must(t, os.WriteFile(filepath.Join(dir, "program.s"), append(program, stubs...), 0o600))
+	must(t, os.WriteFile(filepath.Join(dir, "states"), states, 0o600))
 	run := func(command string) []byte {
 		words := strings.Fields(command)
 		cmd := exec.Command(words[0], words[1:]...)
@@ -125,36 +162,7 @@ func (p processor) run(t *testing.T, c *code, operations []operation, stubs stri
 	}
 	run(p.tools[0] + " -o program.o program.s")
 	run(fmt.Sprintf("%s -o program -Ttext=%#x -Tdata=%#x program.o", p.tools[1], stateAt-0x40000, stateAt))
-	rng := rand.New(rand.NewPCG(1, 2))
-	const tries = 4
-	var input, want []byte
-	symbolic := 0
-	for i, op := range operations {
-		for try := range tries {
-			state := bytes.Repeat([]byte{0xa5}, stateSize)
-			m, symbols := p.random(c, rng, op)
-			p.write(state, m, nil, uint64(1+i))
-			input = append(input, state...)
-			if try%2 == 1 && p.execute(state, symbols.machine, symbols.values, op, uint64(1+i)) == nil {
-				symbolic++
-			} else if err := p.execute(state, m, nil, op, uint64(1+i)); err != nil {
-				t.Fatalf("%s %s: %v", op.mnemonic, op.operands, err)
-			}
-			want = append(want, state...)
-		}
-	}
-	require.That(t, symbolic >= len(operations), "only %d of %d trials have variables", symbolic, tries*len(operations))
-	must(t, os.WriteFile(filepath.Join(dir, "states"), input, 0o600))
-	out := run(strings.Join(append(p.tools[2:], "./program states"), " "))
-	require.Must(t, len(out) == len(want), "%d bytes of states came back of %d", len(out), len(want))
-	different = slices.Repeat([]int{-1}, len(operations))
-	for i := range want {
-		op, at := i/stateSize/tries, i%stateSize
-		if unknown := at/8 == stateFlags/8 && want[i] == unknownFlags; out[i] != want[i] && !unknown && different[op] < 0 {
-			different[op] = at
-		}
-	}
-	return different
+	return run(strings.Join(append(p.tools[2:], "./program states"), " "))
 }
 
 // execute executes op in m and writes the state after it. It fails if that is not known for values
@@ -173,42 +181,41 @@ func (p processor) execute(state []byte, m *machine, e evaluation, op operation,
 	return nil
 }
 
-// random returns a machine in a random state, and one in the same state with variables in
-// registers, but for those in addresses.
-func (p processor) random(c *code, rng *rand.Rand, op operation) (m *machine, symbols struct {
-	*machine
-	values evaluation
-}) {
-	random := func(words int) value {
-		if rng.IntN(8) == 0 {
-			return number(uint64(rng.IntN(2)), words)
-		}
-		v := make(value, words)
-		for i := range v {
-			v[i] = word(rng.Uint32N(1 << 16))
-			if rng.IntN(4) == 0 {
-				v[i] = []word{0, 1, 0x7fff, 0x8000, 0xff80, 0xffff}[rng.IntN(6)]
-			}
-		}
-		return v
-	}
+// random returns a machine in a random state, and one in the same state in which the registers that are in no address have
+// variables, with their values.
+func (p processor) random(c *code, rng *rand.Rand, op operation) (m, symbolic *machine, values evaluation) {
 	m = &machine{terms: newTerms(), code: c}
 	for _, words := range c.arch.registers {
-		m.registers = append(m.registers, random(words))
+		m.registers = append(m.registers, randomValue(rng, words))
 	}
 	before := slices.Clone(m.registers)
 	m.registers[c.arch.sp] = number(stateMiddle, 4)
 	p.prepare(m, op, rng)
 	bit := func() bool { return rng.IntN(2) == 0 }
 	m.flags = flags{true, bit(), bit(), bit(), bit()}
-	m.add("memory", stateAt+stateMemory, true, 4096, random(2048)...)
-	symbols.machine, symbols.values = m.fork(), evaluation{}
+	m.add("memory", stateAt+stateMemory, true, 4096, randomValue(rng, 2048)...)
+	symbolic = m.fork()
+	values = evaluation{}
 	for i, v := range m.registers {
-		if &v[0] == &before[i][0] {
-			symbols.registers[i] = each(v, func(w word) word { return symbols.values.set(m.terms, uint16(w)) })
+		isPrepared := &v[0] != &before[i][0]
+		if !isPrepared {
+			symbolic.registers[i] = each(v, func(w word) word { return values.set(m.terms, uint16(w)) })
 		}
 	}
-	return m, symbols
+	return m, symbolic, values
+}
+
+// randomValue returns many numbers at the edges.
+func randomValue(rng *rand.Rand, words int) value {
+	if rng.IntN(8) == 0 {
+		return number(uint64(rng.IntN(2)), words)
+	}
+	return each(make(value, words), func(word) word {
+		if rng.IntN(4) == 0 {
+			return []word{0, 1, 0x7fff, 0x8000, 0xff80, 0xffff}[rng.IntN(6)]
+		}
+		return word(rng.Uint32N(1 << 16))
+	})
 }
 
 const unknownFlags = 0xff

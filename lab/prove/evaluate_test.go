@@ -4,10 +4,11 @@ import (
 	"math/bits"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/randflake/randflake/internal/test/require"
 )
 
-// An evaluation has the values of variables, by atom, and of what depends on nothing else, as it is
-// asked for.
+// An evaluation has the values of variables, by atom, and of what depends on nothing else, as it is asked for.
 type evaluation map[int]uint16
 
 // set makes a variable with a value.
@@ -120,9 +121,8 @@ func TestTerms(t *testing.T) {
 			made := expression{word: do.word(x.word, y.word, z.word)}
 			for i, e := range evaluations {
 				made.values[i] = do.value(x.values[i], y.values[i], z.values[i])
-				if got, ok := e.word(terms, made.word); !ok || got != made.values[i] {
-					t.Fatalf("got %#x, %t, want %#x", got, ok, made.values[i])
-				}
+				got, ok := e.word(terms, made.word)
+				require.Must(t, ok && got == made.values[i], "got %#x, %t, want %#x", got, ok, made.values[i])
 			}
 			pool = append(pool, made)
 		}

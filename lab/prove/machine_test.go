@@ -46,8 +46,7 @@ const maxExecuted = 20_000
 
 var errForeign = errors.New("a sum that the cipher does not have")
 
-// An operation is an instruction that is ready to be executed. It may change pc, which is that of
-// the next one.
+// An operation is an instruction that is ready to be executed. It may change pc, which is that of the next one.
 type operation struct {
 	instruction
 	next uint64
@@ -174,11 +173,7 @@ var errVariable = errors.New("an address or a branch depends on the key or on da
 
 // unsets returns new variables.
 func (t *terms) unsets(words int) value {
-	v := make(value, words)
-	for i := range v {
-		v[i] = t.variable()
-	}
-	return v
+	return each(make(value, words), func(word) word { return t.variable() })
 }
 
 func each(a value, f func(word) word) value {

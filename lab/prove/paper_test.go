@@ -1,8 +1,7 @@
 package prove
 
-// The paper's SPARX-64/128 on words, as plainly as it can be said: Dinu and others, "Design
-// Strategies for ARX with Provable Bounds: SPARX and LAX", ASIACRYPT 2016. The kernels are compared
-// with nothing else.
+// The paper's SPARX-64/128 on words, as plainly as it can be said: Dinu and others, "Design Strategies for ARX with
+// Provable Bounds: SPARX and LAX", ASIACRYPT 2016. The kernels are compared with nothing else.
 
 const (
 	steps         = 8
@@ -11,8 +10,7 @@ const (
 	keyWords      = branches*steps*2*roundsPerStep + 4
 )
 
-// keys are the words of the round keys: two for each round, by step, branch and round; then those
-// of the last layer.
+// keys are the words of the round keys: two for each round, by step, branch and round; then those of the last layer.
 type keys [keyWords]word
 
 // A block is the words that the paper calls x0, y0, x1, y1.

@@ -1,22 +1,22 @@
 // Package prove proves that the cipher's kernels compute what the paper says, by their machine code.
 //
-// It builds the tests of package randflake for each architecture, has objdump disassemble them, and
-// executes the kernels on words that are functions of all bits of key and blocks. At the end, each
-// lane must hold the function that the paper describes, nothing but the output may be written, and
-// no address or branch may have depended on a variable.
+// It builds the tests of package randflake for each architecture, has objdump disassemble them, and executes the
+// kernels on words that are functions of all bits of key and blocks. At the end, each lane must hold the function that
+// the paper describes, nothing but the output may be written, and no address or branch may have depended on a variable.
 package prove
 
 import (
-	"bytes"
 	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/randflake/randflake/internal/test/require"
+	"github.com/randflake/randflake/lab/overlay"
 )
 
 var architectures = []*architecture{amd64, arm64}
@@ -52,9 +52,8 @@ func (c *code) claims(t *testing.T) (all []claim) {
 			others++
 		}
 	}
-	if kernels != c.arch.kernels || others != 5 {
-		t.Fatalf("found %d kernels and %d other functions, want %d and 5", kernels, others, c.arch.kernels)
-	}
+	require.Must(t, kernels == c.arch.kernels && others == 5,
+		"found %d kernels and %d other functions, want %d and 5", kernels, others, c.arch.kernels)
 	return all
 }
 
@@ -66,20 +65,26 @@ func TestKernels(t *testing.T) {
 	})
 }
 
+// assembly returns the file that has all kernels, and its text.
+func (a *architecture) assembly(t *testing.T) (path, text string) {
+	path = "../../sparx64_" + a.name + ".s"
+	content, err := os.ReadFile(path)
+	must(t, err)
+	return path, string(content)
+}
+
 // The assembly is the same on all systems and at all levels of an architecture, so what is proven
 // holds for all; and it has no kernel that the binary does not have.
 func TestSameAssembly(t *testing.T) {
 	conditions := regexp.MustCompile(`(?m)^\s*#\s*i`) // and an include, of textflag.h
 	for _, arch := range architectures {
-		text, err := os.ReadFile("../../sparx64_" + arch.name + ".s")
-		if err != nil || !bytes.HasPrefix(text, []byte("//go:build gc && !purego\n")) || len(conditions.FindAll(text, -1)) != 1 {
-			t.Errorf("%s: %v: it depends on more than gc and purego", arch.name, err)
-		}
-		require.Equal(t, bytes.Count(text, []byte("\nTEXT ")), arch.kernels, "functions of %s", arch.name)
+		_, text := arch.assembly(t)
+		onlyTags := strings.HasPrefix(text, "//go:build gc && !purego\n") && len(conditions.FindAllString(text, -1)) == 1
+		require.That(t, onlyTags, "%s: it depends on more than gc and purego", arch.name)
+		require.Equal(t, strings.Count(text, "\nTEXT "), arch.kernels, "functions of %s", arch.name)
 	}
-	if files, _ := filepath.Glob("../../*.s"); len(files) != len(architectures) {
-		t.Errorf("%v: want one file for each architecture", files)
-	}
+	files, _ := filepath.Glob("../../*.s")
+	require.Equal(t, len(files), len(architectures), "files of assembly")
 }
 
 // A wrongKernel is a kernel in which a word of the assembly is replaced.
@@ -88,22 +93,19 @@ type wrongKernel struct{ function, word, by string }
 // Kernels that compute what they should, but do more, are refused.
 func TestWrongKernels(t *testing.T) {
 	for _, arch := range architectures {
-		c, err := build(arch, func(assembly string) string {
-			for _, w := range arch.wrong {
-				function := regexp.MustCompile(`(?s)TEXT ·` + w.function + `\(.*?(\n\n|\z)`)
-				assembly = function.ReplaceAllStringFunc(assembly, func(text string) string {
-					return fmt.Sprintf("#define %s %s\n%s\n#undef %[1]s\n", w.word, w.by, text)
-				})
-			}
-			return assembly
-		})
+		path, text := arch.assembly(t)
+		for _, w := range arch.wrong {
+			function := regexp.MustCompile(`(?s)TEXT ·` + w.function + `\(.*?(\n\n|\z)`)
+			text = function.ReplaceAllStringFunc(text, func(body string) string {
+				return fmt.Sprintf("#define %s %s\n%s\n#undef %[1]s\n", w.word, w.by, body)
+			})
+		}
+		c, err := build(arch, "-overlay", overlay.Write(t, map[string]string{path: text}))
 		must(t, err)
 		for _, w := range arch.wrong {
-			if err := claimed(w.function + ".abi0")[0].prove(newTerms(), c); err == nil {
-				t.Errorf("%s with %s is proven", w.function, w.by)
-			} else {
-				t.Logf("refused, as it must be: %v", err)
-			}
+			err := claimed(w.function + ".abi0")[0].prove(newTerms(), c)
+			require.That(t, err != nil, "%s with %s is proven", w.function, w.by)
+			t.Logf("refused, as it must be: %v", err)
 		}
 	}
 }

@@ -9,10 +9,9 @@ import (
 // A word is a 16-bit value as a function of variables: of the key and the block. Equal words are
 // equal functions. Those below 1<<16 are constants; the others are forms in a table.
 //
-// A form is a constant, exclusive-or'd with rotations of atoms of which a mask leaves some bits.
-// All functions that are linear over bits have one such form, so exclusive or, rotations, shifts,
-// masks and permutations of bits need no rules. An atom is a variable, or what isn't linear: a sum,
-// a carry or an and, of words.
+// A form is a constant, exclusive-or'd with rotations of atoms of which a mask leaves some bits. All functions that are
+// linear over bits have one such form, so exclusive or, rotations, shifts, masks and permutations of bits need no
+// rules. An atom is a variable, or what isn't linear: a sum, a carry or an and, of words.
 type word uint32
 
 const (
@@ -349,53 +348,78 @@ type addend struct {
 //   - top bits are apart, since there an addition is an exclusive or, times an odd factor;
 //   - words that have no bit in common are one, since their addition is an exclusive or.
 func (t *terms) sum(addends ...addend) word {
-	constant := uint16(0)
-	tops := word(0)
-	most := 0
 	var buffer [8]addend
-	leaves := buffer[:0]
-	add := func(a addend) {
-		if a.factor&1 == 1 {
-			tops = t.xor(tops, t.mask(a.word, top))
-		}
-		a.word = t.mask(a.word, top-1)
-		f := t.form(a.word)
-		constant += a.factor * (f.constant &^ f.varying)
-		a.word = t.mask(a.word, f.varying)
-		if a.word != 0 {
-			leaves = append(leaves, a)
-		}
-	}
+	s := flatSum{leaves: buffer[:0]}
+	most := 0
 	for _, a := range addends {
 		_, high := t.limits(a.word)
 		most += high * int(a.factor)
-		if s, ok := t.alone(a.word); ok && s.kind == isSum {
-			o := s.operands
-			add(addend{a.factor, word(o[0])})
-			add(addend{a.factor, word(o[1])})
-			for i := 2; i < len(o); i += 2 {
-				add(addend{a.factor * uint16(o[i]), word(o[i+1])})
-			}
-			continue
-		}
-		add(a)
+		t.flatten(&s, a)
 	}
-	for merged := true; merged; {
-		merged = false
+	leaves := t.joinAll(s.leaves)
+	if len(leaves) == 0 {
+		return t.xor(word(s.constant), s.tops)
+	}
+	constant, tops := s.constant&^top, t.xor(s.tops, word(s.constant&top))
+	if len(leaves) == 1 && leaves[0].factor == 1 && constant&t.possible(leaves[0].word) == 0 {
+		return t.xor(t.xor(leaves[0].word, word(constant)), tops)
+	}
+	slices.SortFunc(leaves, func(a, b addend) int { return int(a.word) - int(b.word) })
+	operands := []uint32{uint32(constant), uint32(tops)}
+	for _, l := range leaves {
+		operands = append(operands, uint32(l.factor), uint32(l.word))
+	}
+	return t.apply(isSum, uint16(min(most, 0xffff)), operands...)
+}
+
+// A flatSum is a constant, the top bit of tops, and leaves, which are no sums and have no top bits.
+type flatSum struct {
+	constant uint16
+	tops     word
+	leaves   []addend
+}
+
+// flatten adds a word to s, or what it is the sum of.
+func (t *terms) flatten(s *flatSum, a addend) {
+	inner, ok := t.alone(a.word)
+	if !ok || inner.kind != isSum {
+		t.addLeaf(s, a)
+		return
+	}
+	o := inner.operands
+	t.addLeaf(s, addend{a.factor, word(o[0])})
+	t.addLeaf(s, addend{a.factor, word(o[1])})
+	for i := 2; i < len(o); i += 2 {
+		t.addLeaf(s, addend{a.factor * uint16(o[i]), word(o[i+1])})
+	}
+}
+
+func (t *terms) addLeaf(s *flatSum, a addend) {
+	if a.factor&1 == 1 {
+		s.tops = t.xor(s.tops, t.mask(a.word, top))
+	}
+	rest := t.mask(a.word, top-1)
+	f := t.form(rest)
+	s.constant += a.factor * (f.constant &^ f.varying)
+	if rest = t.mask(rest, f.varying); rest != 0 {
+		s.leaves = append(s.leaves, addend{a.factor, rest})
+	}
+}
+
+// joinAll joins leaves until no two can be one.
+func (t *terms) joinAll(leaves []addend) []addend {
+	for joined := true; joined; {
+		joined = false
 		for i := 0; i < len(leaves); i++ {
-			for j := i + 1; j < len(leaves); j++ {
-				a, b := leaves[i], leaves[j]
-				switch {
-				case a.word == b.word:
-					leaves[i].factor += b.factor
-				case a.factor == b.factor && t.possible(a.word)&t.possible(b.word) == 0:
-					leaves[i].word = t.xor(a.word, b.word)
-				default:
+			for j := i + 1; j < len(leaves); {
+				both, ok := t.join(leaves[i], leaves[j])
+				if !ok {
+					j++
 					continue
 				}
+				leaves[i] = both
 				leaves = slices.Delete(leaves, j, j+1)
-				merged = true
-				j--
+				joined = true
 			}
 			if leaves[i].factor == 0 {
 				leaves = slices.Delete(leaves, i, i+1)
@@ -403,22 +427,18 @@ func (t *terms) sum(addends ...addend) word {
 			}
 		}
 	}
-	if len(leaves) == 0 {
-		return t.xor(word(constant), tops)
+	return leaves
+}
+
+// join returns what is two addends in one, if something is.
+func (t *terms) join(a, b addend) (both addend, ok bool) {
+	switch {
+	case a.word == b.word:
+		return addend{a.factor + b.factor, a.word}, true
+	case a.factor == b.factor && t.possible(a.word)&t.possible(b.word) == 0:
+		return addend{a.factor, t.xor(a.word, b.word)}, true
 	}
-	tops = t.xor(tops, word(constant&top))
-	if len(leaves) == 1 && leaves[0].factor == 1 {
-		constant &^= top
-		if constant&t.possible(leaves[0].word) == 0 {
-			return t.xor(t.xor(leaves[0].word, word(constant)), tops)
-		}
-	}
-	slices.SortFunc(leaves, func(a, b addend) int { return int(a.word) - int(b.word) })
-	operands := []uint32{uint32(constant &^ top), uint32(tops)}
-	for _, l := range leaves {
-		operands = append(operands, uint32(l.factor), uint32(l.word))
-	}
-	return t.apply(isSum, uint16(min(most, 0xffff)), operands...)
+	return addend{}, false
 }
 
 // carry returns 1 if a + b + c is above 0xffff.

@@ -5,6 +5,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"github.com/randflake/randflake/internal/test/require"
 )
 
 // program is a reader that is a script, which gets a text a line.
@@ -19,9 +21,7 @@ func program(s script) reader {
 		var said strings.Builder
 		cmd.Stderr = &said
 		out, err := cmd.Output()
-		if err != nil {
-			t.Fatalf("%v: %s", err, said.String())
-		}
+		require.Must(t, err == nil, "%v: %s", err, said.String())
 		return strings.Fields(string(out))
 	}
 }

@@ -69,8 +69,7 @@ func TestThousand(t *testing.T) {
 	enginetest.RunThousand(t, func() lease.Engine { return connect(t, name) })
 }
 
-// TestKeep: the program of the README makes IDs by leases in a bucket when url.Keep is in the place
-// of local.Keep.
+// TestKeep: the program of the README makes IDs by leases in a bucket when url.Keep is in the place of local.Keep.
 func TestKeep(t *testing.T) {
 	store, secret := serve(t).URL("ids"), randflake.NewSecret()
 	space, err := url.Create(t.Context(), store, lease.Config{NeverUsed: true, CheckValue: secret.CheckValue()})
@@ -81,7 +80,5 @@ func TestKeep(t *testing.T) {
 	keeper, err := url.Keep("shop")
 	must(t, err)
 	defer keeper.Close()
-	if id, err := keeper.Generator().Generate(); err != nil {
-		t.Errorf("%v, %v", id, err)
-	}
+	require.Done(t)(keeper.Generator().Generate())
 }

@@ -2,6 +2,7 @@ package s3test
 
 import (
 	"context"
+	"iter"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -15,41 +16,42 @@ import (
 	"github.com/randflake/randflake/ulid/objectkey"
 )
 
-// list returns the keys of the objects in the listing, as a user of ListObjectsV2 does it: page by
-// page, up to the listing's end. It also returns how many pages it took.
-func list(t *testing.T, client minio.Core, l objectkey.Listing, pageSize int) (keys []string, pages int) {
-	t.Helper()
-	for token := ""; ; {
-		page, err := client.ListObjectsV2(Bucket, l.Prefix, l.StartAfter, token, "", pageSize)
-		require.Must(t, err == nil, "list %+v: %v", l, err)
-		pages++
+// pages lists what begins with l's prefix, page by page, as a user of ListObjectsV2 does it.
+func pages(t *testing.T, client minio.Core, l objectkey.Listing, delimiter string, size int) iter.Seq[minio.ListBucketV2Result] {
+	return func(yield func(minio.ListBucketV2Result) bool) {
+		for token := ""; ; {
+			page, err := client.ListObjectsV2(Bucket, l.Prefix, l.StartAfter, token, delimiter, size)
+			require.Must(t, err == nil, "list %+v: %v", l, err)
+			if !yield(page) || !page.IsTruncated {
+				return
+			}
+			token = page.NextContinuationToken
+		}
+	}
+}
+
+// list returns the keys of the objects in the listing, up to the listing's end, and how many pages it took.
+func list(t *testing.T, client minio.Core, l objectkey.Listing, pageSize int) (keys []string, n int) {
+	for page := range pages(t, client, l, "", pageSize) {
+		n++
 		for _, object := range page.Contents {
 			if l.Ends(object.Key) {
-				return keys, pages
+				return keys, n
 			}
 			keys = append(keys, object.Key)
 		}
-		if !page.IsTruncated {
-			return keys, pages
-		}
-		token = page.NextContinuationToken
 	}
+	return keys, n
 }
 
 // folders returns the common prefixes that the server finds behind prefix.
 func folders(t *testing.T, client minio.Core, prefix string) (found []string) {
-	t.Helper()
-	for token := ""; ; {
-		page, err := client.ListObjectsV2(Bucket, prefix, "", token, "/", 3)
-		require.Must(t, err == nil, "folders of %s: %v", prefix, err)
+	for page := range pages(t, client, objectkey.Listing{Prefix: prefix}, "/", 3) {
 		for _, common := range page.CommonPrefixes {
 			found = append(found, common.Prefix)
 		}
-		if !page.IsTruncated {
-			return found
-		}
-		token = page.NextContinuationToken
 	}
+	return found
 }
 
 // start is when the objects begin: in the middle of all folders.

@@ -15,8 +15,7 @@ import (
 	"github.com/randflake/randflake/internal/test/servers"
 )
 
-// A Server is a versitygw on a folder. It has one bucket, and heeds conditions unless it was
-// started without metadata.
+// A Server is a versitygw on a folder. It has one bucket, and heeds conditions unless it was started without metadata.
 type Server struct {
 	*servers.Server
 	program string
@@ -30,8 +29,7 @@ const (
 	Secret = "test-secret"
 )
 
-// Start starts a server in a directory, with flags of its posix backend in addition, and waits
-// until it answers.
+// Start starts a server in a directory, with flags of its posix backend in addition, and waits until it answers.
 func Start(dir string, flags ...string) (*Server, error) {
 	// A module of its own, as lab would otherwise require all that the server does. Tests run in a folder of lab.
 	program, err := servers.Tool("../s3/versitygw", "github.com/versity/versitygw/cmd/versitygw")

@@ -15,8 +15,7 @@ import (
 
 const bwmarrin = "github.com/bwmarrin/snowflake"
 
-// TestBwmarrin runs all tests of v0.3.0 within compat/bwmarrin, as they use its type
-// JSONSyntaxError from inside.
+// TestBwmarrin runs all tests of v0.3.0 within compat/bwmarrin, as they use its type JSONSyntaxError from inside.
 func TestBwmarrin(t *testing.T) {
 	wantTests(t, "github.com/randflake/randflake/compat/bwmarrin",
 		map[string]string{"upstream_test.go": read(t, source(t, bwmarrin), "snowflake_test.go")})

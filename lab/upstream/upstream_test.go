@@ -1,8 +1,7 @@
-// Package upstream tests packages compat and compat/sparx64 against the original,
-// gosuda.org/randflake v1.8.0, and the other packages in compat against what they replace. It
-// compares the IDs of both, and runs the original's tests on the replacements. It copies those
-// tests from the module cache and changes their imports; they are not in this repository. There is
-// no such test of compat/v2, since v2.1.0 is not on the public module proxy.
+// Package upstream tests packages compat and compat/sparx64 against the original, gosuda.org/randflake v1.8.0, and the
+// other packages in compat against what they replace. It compares the IDs of both, and runs the original's tests on the
+// replacements. It copies those tests from the module cache and changes their imports; they are not in this repository.
+// There is no such test of compat/v2, since v2.1.0 is not on the public module proxy.
 package upstream
 
 import (
@@ -133,9 +132,7 @@ func TestBothWays(t *testing.T) {
 		require.NoError(t, err)
 		ours.TimeSource = func() int64 { return second }
 		theirs.TimeSource = ours.TimeSource
-		if _, err := ours.Generate(); err != nil { // sequence 0: v1.8 begins with 1
-			t.Fatal(err)
-		}
+		require.Done(t)(ours.Generate()) // sequence 0: v1.8 begins with 1
 		for want := range int64(each) {
 			a, err := ours.GenerateString()
 			require.NoError(t, err)
@@ -145,9 +142,9 @@ func TestBothWays(t *testing.T) {
 			for name, g := range map[string]interface {
 				InspectString(text string) (second, node, sequence int64, err error)
 			}{"here": ours, "there": theirs} {
-				if s, n, sequence, err := g.InspectString(a); s != second || n != node || sequence != want+1 || err != nil {
-					t.Fatalf("%s opens %s to %d, %d, %d, %v, want %d, %d, %d", a, name, s, n, sequence, err, second, node, want+1)
-				}
+				s, n, sequence, err := g.InspectString(a)
+				require.Must(t, s == second && n == node && sequence == want+1 && err == nil,
+					"%s opens %s to %d, %d, %d, %v, want %d, %d, %d", name, a, s, n, sequence, err, second, node, want+1)
 			}
 		}
 	}
