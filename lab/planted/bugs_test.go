@@ -142,21 +142,21 @@ var bugs = []bug{
 
 	// What a handle knows.
 	{"values learned whatever was known", "lease/known.go", "^TestLossFound$", 0,
-		"learnedMeanwhile && after.wentBackFrom(latest, after.value)",
-		"learnedMeanwhile && false",
+		"if after.wentBackFrom(s.known.values[name], after.value) {",
+		"if false {",
 	},
 	{"a position that may fall", "lease/known.go", "^TestLossFound$", 0,
 		"s.known.position = max(s.known.position, after.Position)",
 		"s.known.position = after.Position",
 	},
 	{"an older space learned", "lease/known.go", counters, 8000,
-		"if s.known.meta != nil && s.known.meta.FloorsSet >= after.meta.FloorsSet {",
-		"if false {",
+		"case k.meta != nil && k.meta.FloorsSet >= m.FloorsSet:",
+		"case false:",
 	},
 	// The same text as above: two tests find it, each for itself.
 	{"a late answer to the swap of meta", "lease/known.go", "^TestLossFound$", 0,
-		"if s.known.meta != nil && s.known.meta.FloorsSet >= after.meta.FloorsSet {",
-		"if false {",
+		"case k.meta != nil && k.meta.FloorsSet >= m.FloorsSet:",
+		"case false:",
 	},
 
 	// A take.
