@@ -23,9 +23,6 @@ func playMany(t *testing.T, few int, play func(seed uint64, logs bool) string) {
 		few /= 10
 	}
 	most := cmp.Or(*schedules, few)
-	if testing.Short() && *schedules == 0 {
-		most = few / 10 // for the race detector, of which one goroutine needs little, and for emulated machines
-	}
 	seed := cmp.Or(*first, rand.Uint64N(1e9))
 	began := time.Now()
 	n := 0
