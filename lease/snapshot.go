@@ -16,14 +16,16 @@ import (
 // it can be; the floor by later(), the latest.
 type snapshot struct {
 	Answer
+	asked    time.Time // by the process's clock, before the call
+	answered time.Time // by the same clock, after the call
+
+	// The entries.
+	rawMeta     []byte // as meta is stored, or an announcement in its place
+	meta        *meta  // nil if there is no space
+	announced   *meta  // the space that a move is to make, if there is none
 	record      record
-	meta        *meta     // nil if there is no space
-	announced   *meta     // the space that a move is to make, if there is none
-	rawMeta     []byte    // the entry of meta or announced
-	value       []byte    // of the record
-	valueBefore []byte    // the same before a swap, if this is the answer to it and it took effect
-	asked       time.Time // by the process's clock, before the call
-	answered    time.Time // by the same clock, after the call
+	value       []byte // of the record
+	valueBefore []byte // the same before a swap, if this is the answer to one that took effect
 
 	// What the handle knew before the call.
 	known       known
@@ -89,16 +91,16 @@ func (seen *snapshot) decode(s *Space) error {
 // errMadeAnew says that there is a space, but not the one that this handle knows.
 var errMadeAnew = fmt.Errorf("%w: it was made anew, with other limits or for another secret: start this program again", ErrNoSpace)
 
-// checkSame returns why a handle that knows before can't go on with m, or nil.
-func (s *Space) checkSame(before, m *meta) error {
-	if before == nil {
+// checkSame returns why a handle that knows one meta can't go on with another one, or nil.
+func (s *Space) checkSame(knownMeta, m *meta) error {
+	if knownMeta == nil {
 		return nil
 	}
-	same := before.Limits == m.Limits && before.Check == m.Check
-	if !same { // its windows may be others
+	isSame := knownMeta.Limits == m.Limits && knownMeta.Check == m.Check
+	if !isSame { // its windows may be others
 		return fmt.Errorf("%w: %s", errMadeAnew, s)
 	}
-	if before.Retired && before.UID != m.UID {
+	if knownMeta.Retired && knownMeta.UID != m.UID {
 		return fmt.Errorf("%w: %s: this program used one that was retired, and another space is there now: "+
 			"start this program again", ErrRetired, s)
 	}

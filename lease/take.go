@@ -126,7 +126,7 @@ func (t *take) checkBeforeFloor(window int64) error {
 	floor := m.start(m.Floor)
 	isNeverServed := m.Tick == 0 || window < m.Begin
 	if isNeverServed {
-		until := m.leasingResumes(t.seen.asked) // for later windows
+		until := m.leasingResumes(t.seen.asked) // when the reserve serves later windows
 		if until.IsZero() {
 			until = floor
 		}

@@ -267,7 +267,7 @@ var bugs = []bug{
 		`getsSuccessor := as.Successor != "" && found.Successor != as.Successor`,
 	},
 	{"a mark for another space", "lease/snapshot.go", "^TestAnotherSpace$", 0,
-		"if before.Retired && before.UID != m.UID {",
+		"if knownMeta.Retired && knownMeta.UID != m.UID {",
 		"if false {",
 	},
 	{"an abandoned space that is forgotten", "lease/announce.go", chains, 8000,
