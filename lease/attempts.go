@@ -41,8 +41,7 @@ func (s *Space) untilDone(ctx context.Context, attempt func(seen *snapshot) (don
 //
 //   - The first attempt goes by a read.
 //   - After the first swap that was overtaken, the next one goes at once by what that swap has found.
-//   - Any other one goes by a read after a pause. This grows with the number of pauses, and with the time
-//     that a swap took which was overtaken: both show how many processes want the same.
+//   - Any other one pauses, and reads. Pauses grow with their number, and with how long an overtaken swap took.
 func (a *attempts) next(ctx context.Context) (*snapshot, error) {
 	found := a.found
 	a.found = nil

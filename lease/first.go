@@ -13,9 +13,9 @@ import (
 // firstSpread is within how long processes that wait for the same moment take their first leases.
 const firstSpread = time.Second
 
-// takeFirst takes leases of the present window and the next one. One of them will do. If there is
-// none, it takes again where waitToRetry says so, and otherwise returns why. It also takes again if
-// the machine was copied during the take.
+// takeFirst takes leases of the present window and the next one. One of them will do. If there is none, it takes
+// again where waitToRetry says so, and otherwise returns why. It also takes again if the machine was copied during
+// the take.
 func (l *loop) takeFirst(ctx context.Context) ([]randflake.Lease, error) {
 	deadline := l.now().Add(l.settings.longestWait)
 	for {
@@ -34,9 +34,8 @@ func (l *loop) takeFirst(ctx context.Context) ([]randflake.Lease, error) {
 	}
 }
 
-// waitToRetry waits until takeFirst is to take again after err: at once if other processes were
-// faster, and otherwise when the reason for err is over, if that is by the deadline. If waiting does
-// not help or ctx ends, it returns err.
+// waitToRetry waits until takeFirst is to take again after err: at once if other processes were faster, and otherwise
+// when the reason for err is over, if that is by the deadline. If waiting does not help or ctx ends, it returns err.
 func (l *loop) waitToRetry(ctx context.Context, err error, deadline time.Time) error {
 	if ctx.Err() != nil {
 		return err

@@ -110,3 +110,23 @@ func (s *Space) eachCounter(ctx context.Context, do func(name string, value []by
 		return do(strings.TrimPrefix(e.Name, prefix), e.Value)
 	})
 }
+
+// eachEntry calls do for each entry of the engine whose name begins with prefix, by name, until do fails.
+func (s *Space) eachEntry(ctx context.Context, prefix string, do func(Entry) error) error {
+	after := ""
+	for {
+		entries, err := s.engine.List(ctx, prefix, after, 1000)
+		if err != nil {
+			return s.storeError("list", err)
+		}
+		if len(entries) == 0 {
+			return nil
+		}
+		for _, e := range entries {
+			if err := do(e); err != nil {
+				return err
+			}
+			after = e.Name
+		}
+	}
+}

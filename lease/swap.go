@@ -12,8 +12,8 @@ import (
 //	swapMeta    puts meta: an announcement, or a mark
 //	putMeta     puts meta that the handle is to know: of a new space, a floor, or a retirement
 
-// swap puts entries of the space, if meta and the record are still as in before. It returns what is
-// there after that, whether they were put or not. Of before it reads record, rawMeta and value alone.
+// swap puts entries of the space, if meta and the record are still as in before. It returns what is there after that,
+// whether they were put or not. Of before it reads record, rawMeta and value alone.
 func (s *Space) swap(ctx context.Context, before *snapshot, put ...Entry) (*snapshot, error) {
 	expect := []Entry{
 		{s.entryName(metaEntry), before.rawMeta},
@@ -62,9 +62,8 @@ func (s *Space) swapMeta(ctx context.Context, seen *snapshot, m *meta, leases []
 	return s.swap(ctx, seen, put...)
 }
 
-// putMeta does the same as swapMeta, and the handle learns what is there then. It is not done if
-// another process was faster, or if the swap took effect on another copy of the data: m is not of that,
-// so the next answer shows a loss.
+// putMeta does the same as swapMeta, and the handle learns what is there then. It is not done if another process was
+// faster, or if the swap took effect on another copy of the data: m is not of that, so the next answer shows a loss.
 func (s *Space) putMeta(ctx context.Context, seen *snapshot, m *meta, leases []byte) (done bool, err error) {
 	after, err := s.swapMeta(ctx, seen, m, leases)
 	if err != nil {

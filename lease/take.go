@@ -13,11 +13,10 @@ import (
 // maxWindows is how many windows one Take may name: the present one, and as many as any limit allows ahead.
 const maxWindows = maxAhead + 1
 
-// Take leases n nodes for each window from first to last, by one change of the space. The nodes are
-// never given back. It returns the leases in the order of their windows. Windows that can't be
-// leased are left out, and the error is then that of the first of them: a WaitError of ErrFull,
-// ErrLoss or ErrAhead where waiting helps. So both leases and an error may be returned. After
-// ErrOutcomeUnknown the nodes may have been taken, and are lost: take again.
+// Take leases n nodes for each window from first to last, by one change of the space. The nodes are never given back.
+// It returns the leases in the order of their windows. Windows that can't be leased are left out, and the error is
+// then that of the first of them: a WaitError of ErrFull, ErrLoss or ErrAhead where waiting helps. So both leases and
+// an error may be returned. After ErrOutcomeUnknown the nodes may have been taken, and are lost: take again.
 func (s *Space) Take(ctx context.Context, first, last int64, n uint32) ([]randflake.Lease, error) {
 	var granted []randflake.Lease
 	var missing error
@@ -66,8 +65,8 @@ type take struct {
 	want  uint32       // how many nodes of each window
 }
 
-// grant takes the wanted nodes of each window that has them. missing says why the first of the other
-// windows has no lease.
+// grant takes the wanted nodes of each window that has them. missing says why the first of the other windows has no
+// lease.
 func (t *take) grant(first, last int64) (granted []randflake.Lease, missing error) {
 	m := t.seen.meta
 	for i := range last - first + 1 { // not window <= last, which is always true for the largest int64

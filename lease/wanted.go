@@ -12,8 +12,7 @@ import (
 // takeWanted takes leases for the windows that are wanted, the present one first. Each turn of its loop asks for
 // some of them. All of these get an outcome, unless the turn ends the loop, or the machine was copied meanwhile.
 //
-// It returns why a take failed, unless the windows were put off. It also returns an error if even the
-// next window is too far ahead.
+// It returns why a take failed, unless its windows were put off, or are after the next one and too far ahead.
 func (l *loop) takeWanted(ctx context.Context) error {
 	now := l.now() // for all turns: if they last until another window is present, step says errLate
 	present := l.limits.WindowOf(now)
