@@ -267,14 +267,11 @@ func TestKeeperOutlives(t *testing.T) {
 			}
 			time.Sleep(7 * time.Second)
 			status := k.Status()
-			if works() || status.Healthy || status.Err == nil || !status.End.Equal(end) || !status.Stopped.Equal(end) {
-				t.Errorf("%v after the end: %+v", time.Since(end), status)
-			}
+			isStopped := !works() && !status.Healthy && status.Err != nil && status.End.Equal(end) && status.Stopped.Equal(end)
+			require.That(t, isStopped, "%v after the end: %+v", time.Since(end), status)
 			asked := time.Now()
-			_, err := k.Generator().Wait(t.Context())
-			if waited := time.Since(asked); !errors.Is(err, randflake.ErrLeaseEnded) || waited > 0 {
-				t.Errorf("Wait: %v after %v, want ErrLeaseEnded at once", err, waited)
-			}
+			require.Refuses(t, randflake.ErrLeaseEnded, "Wait")(k.Generator().Wait(t.Context()))
+			require.Equal(t, time.Since(asked), 0, "Wait takes")
 
 			s.set(false)
 			for back := time.Now(); !works(); time.Sleep(100 * time.Millisecond) {
@@ -283,9 +280,8 @@ func TestKeeperOutlives(t *testing.T) {
 			time.Sleep(time.Minute)
 			synctest.Wait()
 			status = k.Status()
-			if !status.Healthy || !status.Stopped.IsZero() || status.Err != nil || status.End.Before(time.Now()) || status.Closed {
-				t.Errorf("the store is back: %+v", status)
-			}
+			isWell := status.Healthy && status.Stopped.IsZero() && status.Err == nil && !status.End.Before(time.Now()) && !status.Closed
+			require.That(t, isWell, "the store is back: %+v", status)
 			text := log.String()
 			since := "since=" + end.UTC().Format("2006-01-02T15:04:05")
 			for _, once := range []string{"level=WARN", "level=ERROR", "IDs go on", since} {
@@ -295,10 +291,9 @@ func TestKeeperOutlives(t *testing.T) {
 			for range 2 {
 				require.NoError(t, k.Close())
 			}
-			_, err = k.Generator().Generate()
-			if status := k.Status(); !errors.Is(err, randflake.ErrClosed) || status.Healthy || !status.Closed {
-				t.Errorf("closed: %v, %+v", err, status)
-			}
+			require.Refuses(t, randflake.ErrClosed, "closed")(k.Generator().Generate())
+			status = k.Status()
+			require.That(t, !status.Healthy && status.Closed, "closed: %+v", status)
 		})
 	}
 }
@@ -437,9 +432,7 @@ func TestKeepOptions(t *testing.T) {
 			create(t, conn{memory: data}, Limits{Nodes: 1 << 17}, nil)
 			space := open(t, failing(data, func(call) bool { return away }), nil)
 			away = true
-			if k, err := new(queue).keep(t, space, c.option); k != nil || !errors.Is(err, c.err) {
-				t.Errorf("%s, for another kind: %v, %v, want %v", name, k, err, c.err)
-			}
+			require.Refuses(t, c.err, "%s, for another kind", name)(new(queue).keep(t, space, c.option))
 		}
 	}
 }
@@ -536,9 +529,7 @@ func TestKeepStarts(t *testing.T) {
 			_, err = k.Generator().Generate()
 			require.ErrorIs(t, err, c.first, "%s: the first ID", name)
 			time.Sleep(c.begins)
-			if _, err := k.Generator().Generate(); err != nil {
-				t.Errorf("%s: after %v: %v", name, c.begins, err)
-			}
+			require.ErrorIs(t, require.Err(k.Generator().Generate()), nil, "%s: after %v", name, c.begins)
 		})
 	}
 	wrong := errors.New("no generator")
@@ -668,9 +659,7 @@ func TestWrongClock(t *testing.T) {
 			server.Store(0)
 			k.Generator().Generate() // may be refused, and then has the keeper take a lease
 			time.Sleep(2 * time.Second)
-			if _, err := k.Generator().Generate(); err != nil {
-				t.Errorf("%+v: the clock is right again: %v", c, err)
-			}
+			require.ErrorIs(t, require.Err(k.Generator().Generate()), nil, "%+v: the clock is right again", c)
 		})
 	}
 }
@@ -700,9 +689,7 @@ func TestClockSetTwice(t *testing.T) {
 				}
 				k.Generator().Generate()
 				time.Sleep(2 * time.Second)
-				if _, err := k.Generator().Generate(); err != nil {
-					t.Errorf("the clock set to %v: %v", clock.now(), err)
-				}
+				require.ErrorIs(t, require.Err(k.Generator().Generate()), nil, "the clock is set to %v", clock.now())
 			}
 		})
 	}

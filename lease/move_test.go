@@ -139,16 +139,12 @@ func TestMoveRefused(t *testing.T) {
 			s, err := w.move(never(), tt.name)
 			require.That(t, errors.Is(err, tt.err) && s == nil, "%v, %v, want %v", s, err, tt.err)
 			w.wantMark(tt.retired)
-			if w.to == w.from && !reflect.DeepEqual(w.from.snapshot(), before) {
-				t.Error("a move to itself writes something")
-			}
+			require.That(t, w.to != w.from || reflect.DeepEqual(w.from.snapshot(), before), "a move to itself writes something")
 		})
 	}
 	w := newRemoval(t, Limits{})
 	create(t, conn{memory: w.to}, Limits{}, w.clock)
-	if _, err := w.move(&fuse{last: 4, once: true}, "s"); !errors.Is(err, errAway) {
-		t.Errorf("%v, as the old store does not say whether it is the one that moved there", err)
-	}
+	require.Refuses(t, errAway, "as the old store does not say whether it moved there")(w.move(&fuse{last: 4, once: true}, "s"))
 	w.wantMark(false)
 }
 
@@ -193,9 +189,8 @@ func TestMoveOverlap(t *testing.T) {
 	old := createAs(t, conn{memory: w.to}, Config{Name: "old", CheckValue: secret, NeverUsed: true, Clock: w.clock})
 	mute := unlisted{conn{memory: newMemory()}}
 	require.Refuses(t, errAway, "to a store that does not list its spaces")(w.moveTo(mute, old))
-	if _, err := Move(t.Context(), old, conn{memory: w.to}, Config{Name: "new", Clock: w.clock}); err != nil {
-		t.Errorf("to another name in its store: %v", err)
-	}
+	toAnotherName := Config{Name: "new", Clock: w.clock} // in its store
+	require.Done(t)(Move(t.Context(), old, conn{memory: w.to}, toAnotherName))
 }
 
 // wantMark checks whether the old space is retired.
@@ -343,9 +338,8 @@ func TestMoveBack(t *testing.T) {
 		run, err := s.TakeNumbers(t.Context(), "a", Period{}, 1)
 		require.That(t, err == nil && run.First == 15,
 			"killed at call %d: %+v, %v, want number 15", stopped+1, run, err)
-		if c, err := s.Counter(t.Context(), "b"); err != nil || !c.Lost {
-			t.Errorf("killed at call %d: %+v, %v, want a counter that waits", stopped+1, c, err)
-		}
+		c, err := s.Counter(t.Context(), "b")
+		require.That(t, err == nil && c.Lost, "killed at call %d: %+v, %v, want a counter that waits", stopped+1, c, err)
 	}
 	require.That(t, stopped >= 10, "a move makes the space at call %d: some were not counted", stopped+1)
 }
@@ -401,10 +395,7 @@ func TestMoveTrust(t *testing.T) {
 			config := Config{Name: "s", Clock: w.clock, Trust: trust}
 			return Move(t.Context(), open(t, fused{conn{memory: w.from}, f}, w.clock), fused{conn{memory: w.to}, f}, config)
 		}
-		_, err := move(&fuse{last: last}, true)
-		if !errors.Is(err, errAway) {
-			t.Fatal(err)
-		}
+		require.Refuses(t, errAway, "the first move")(move(&fuse{last: last}, true))
 		w.wantMark(last == afterMark)
 		w.to.doubt = "no replica has it"
 		require.Refuses(t, ErrUnsafe, "in doubt")(move(never(), true))
@@ -530,9 +521,7 @@ func TestMoveObstructed(t *testing.T) {
 		}
 		require.Refuses(t, ErrExists, "pending: %v", pending)(w.move(never(), "s"))
 		w.to = newMemory()
-		if _, err := w.move(never(), "s"); err != nil {
-			t.Errorf("pending: %v: %v", pending, err)
-		}
+		require.Done(t)(w.move(never(), "s"))
 	}
 }
 
