@@ -20,7 +20,7 @@ type meta struct {
 	UID       string `json:"uid"`           // random, and the space's for life
 	Term      string `json:"term"`          // the UID, then random, new with each loss: within one term records only grow
 	FloorsSet int    `json:"floorsSet"`     // how often: for a loss, a change of trust, a move, or IDs in use
-	Begin     int64  `json:"-"`             // a window: none before it is ever leased, as an earlier space may have
+	Begin     int64  `json:"-"`             // a window: none before it is leased, as an earlier space may have done that
 	Floor     int64  `json:"-"`             // a window: those before it are leased from the reserve alone
 	Tick      int64  `json:"-"`             // of the slice for windows before the floor: see reserve.go; 0 for none
 	Why       string `json:"why,omitempty"` // why there is a floor

@@ -9,11 +9,10 @@ import (
 	"github.com/randflake/randflake/lease/internal/taken"
 )
 
-// A snapshot is what an answer of the engine shows of the space and one of its records, with the
-// evidence and the clocks.
+// A snapshot is what an answer of the engine shows of the space and one of its records, with evidence and clocks.
 //
-// The call took from asked to answered. What a take may have goes by asked, the earliest time that
-// it can be; the floor by later(), the latest.
+// The call took from asked to answered. What a take may have goes by asked, the earliest time that it can be, and
+// the floor by later(), the latest.
 type snapshot struct {
 	Answer
 	asked    time.Time // by the process's clock, before the call
@@ -46,23 +45,25 @@ var leasesRecord = record{entry.Leases, taken.WentBack}
 
 // read reads a record, and meta, which comes along with every record.
 func (s *Space) read(ctx context.Context, r record) (*snapshot, error) {
-	return s.observe(r, func(seen *snapshot) (err error) {
-		seen.Answer, err = s.engine.Read(ctx, s.entryName(metaEntry), s.entryName(r.name))
-		if err != nil {
-			return s.storeError("read", err)
-		}
-		return nil
-	})
+	seen := s.beforeCall(r)
+	answer, err := s.engine.Read(ctx, s.entryName(metaEntry), s.entryName(r.name))
+	if err != nil {
+		return nil, s.storeError("read", err)
+	}
+	return s.afterCall(seen, answer)
 }
 
-// observe returns a snapshot of what a call of the engine answers, or nil and an error.
-func (s *Space) observe(r record, call func(seen *snapshot) error) (*snapshot, error) {
+// beforeCall begins a snapshot, just before a call of the engine.
+func (s *Space) beforeCall(r record) *snapshot {
 	seen := &snapshot{record: r, asked: s.now()}
 	s.addKnown(seen)
-	if err := call(seen); err != nil {
-		return nil, err
-	}
+	return seen
+}
+
+// afterCall completes a snapshot by the engine's answer.
+func (s *Space) afterCall(seen *snapshot, answer Answer) (*snapshot, error) {
 	seen.answered = s.now()
+	seen.Answer = answer
 	if err := seen.decode(s); err != nil {
 		return nil, err
 	}

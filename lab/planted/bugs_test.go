@@ -161,12 +161,12 @@ var bugs = []bug{
 
 	// A take.
 	{"a swap that does not expect meta", "lease/swap.go", "^TestLateFloor$", 0,
-		`		after.Answer, err = s.engine.Swap(ctx, expect, put)
+		`	answer, err := s.engine.Swap(ctx, expect, put)
 `,
-		`		after.Answer, err = s.engine.Swap(ctx, expect[1:], put)
-		if err == nil && !after.Swapped {
-			after.Answer, err = s.engine.Read(ctx, expect[0].Name, expect[1].Name)
-		}
+		`	answer, err := s.engine.Swap(ctx, expect[1:], put)
+	if err == nil && !answer.Swapped {
+		answer, err = s.engine.Read(ctx, expect[0].Name, expect[1].Name)
+	}
 `,
 	},
 	{"an unknown outcome taken for a success", "lease/update.go", losses, 1000,
