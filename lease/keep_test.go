@@ -623,9 +623,9 @@ func TestWrongClock(t *testing.T) {
 		least, most     time.Duration // for how long IDs are made
 		err             error         // then
 	}{
-		{50 * time.Second, 0, 20 * time.Minute, 20 * time.Minute, nil},
+		{50 * time.Second, 0, 20 * time.Minute, 20 * time.Minute, nil}, // within MaxSkew
 		{150 * time.Second, 0, 30 * time.Second, 210 * time.Second, randflake.ErrLeaseEnded},
-		{time.Hour, 0, 0, 0, randflake.ErrLeaseEnded},
+		{time.Hour, 0, 0, 0, randflake.ErrLeaseEnded}, // beyond all leases
 		{-time.Hour, 0, 0, 0, randflake.ErrClockBackward},
 		{0, 2 * time.Minute, 3 * time.Minute, 6 * time.Minute, randflake.ErrLeaseEnded},
 		{0, -2 * time.Minute, 3 * time.Minute, 6 * time.Minute, randflake.ErrLeaseEnded},
