@@ -719,60 +719,72 @@ func TestUnfitLease(t *testing.T) {
 	})
 }
 
+// An absence is a store that is away for a while, and the tries of a keeper meanwhile.
+type absence struct {
+	*testing.T
+	*memory
+	away   atomic.Bool
+	hangs  bool // a try ends with its context
+	keeper *Keeper[*queue]
+	last   time.Time       // when the last try ended
+	pauses []time.Duration // that began while leases were left for 30 s or more
+	urgent int             // how many pauses began later
+}
+
+func (a *absence) call(ctx context.Context, c call) (Answer, error) {
+	if !a.away.Load() {
+		return a.do(c), nil
+	}
+	left := time.Until(a.keeper.Status().End)
+	if !a.last.IsZero() {
+		a.notePause(time.Since(a.last), left)
+	}
+	if a.hangs {
+		began := time.Now()
+		<-ctx.Done()
+		want := 25 * time.Second
+		if left < 30*time.Second {
+			want = 3 * time.Second
+		}
+		took := time.Since(began)
+		require.That(a, took == want || !a.away.Load(), "a try of %v, %v before the end, want %v", took, left, want)
+	}
+	a.last = time.Now()
+	return Answer{}, errAway
+}
+
+// notePause notes a pause, at the end of which leases are left for a time.
+func (a *absence) notePause(pause, left time.Duration) {
+	if left+pause >= 30*time.Second {
+		a.pauses = append(a.pauses, pause)
+		return
+	}
+	a.urgent++
+	require.That(a, pause <= 2*time.Second, "a pause of %v, %v before the end", pause, left)
+}
+
 // TestRetries: while the store is away tries become rarer, up to one in 30 s, and more frequent when IDs are
 // about to end. A try lasts 25 s at most, so that a pause of 2 s and a try of 3 s fit after it, and 3 s then.
 func TestRetries(t *testing.T) {
 	for _, hangs := range []bool{false, true} {
 		bubble(t, func(t *testing.T) {
-			var away atomic.Bool
-			var k *Keeper[*queue]
-			var last time.Time // when the last try ended
-			var pauses []time.Duration
-			data, urgent := newMemory(), 0
-			create(t, conn{memory: data}, Limits{}, nil)
-			s := open(t, conn{data, func(ctx context.Context, c call) (Answer, error) {
-				if !away.Load() {
-					return data.do(c), nil
-				}
-				left := time.Until(k.Status().End)
-				pause := time.Since(last)
-				switch {
-				case last.IsZero():
-				case left+pause >= 30*time.Second: // when the pause began
-					pauses = append(pauses, pause)
-				default:
-					urgent++
-					require.That(t, pause <= 2*time.Second, "a pause of %v, %v before the end", pause, left)
-				}
-				began := time.Now()
-				if hangs {
-					<-ctx.Done()
-					took, most := time.Since(began), 25*time.Second
-					if left < 30*time.Second {
-						most = 3 * time.Second
-					}
-					if took != most && away.Load() {
-						t.Errorf("a try of %v, %v before the end, want %v", took, left, most)
-					}
-				}
-				last = time.Now()
-				return Answer{}, errAway
-			}}, nil)
-			var err error
-			k, err = new(queue).keep(t, s)
+			a := &absence{T: t, memory: newMemory(), hangs: hangs}
+			create(t, conn{memory: a.memory}, Limits{}, nil)
+			k, err := new(queue).keep(t, open(t, conn{a.memory, a.call}, nil))
 			require.NoError(t, err)
 			defer k.Close()
+			a.keeper = k
 			time.Sleep(5 * time.Minute)
-			away.Store(true)
+			a.away.Store(true)
 			time.Sleep(8 * time.Minute)
-			away.Store(false)
+			a.away.Store(false)
 			synctest.Wait()
-			for i, pause := range pauses {
+			for i, pause := range a.pauses {
 				most := min(time.Second<<i, 30*time.Second)
 				require.That(t, pause >= most/2 && pause <= most,
 					"pause %d: %v, want %v at most, and half of it at least", i, pause, most)
 			}
-			require.That(t, len(pauses) >= 3 && urgent >= 20, "%d pauses, %d urgent tries", len(pauses), urgent)
+			require.That(t, len(a.pauses) >= 3 && a.urgent >= 20, "%d pauses, %d urgent tries", len(a.pauses), a.urgent)
 		})
 	}
 }
