@@ -95,8 +95,7 @@ func TestMoveRefused(t *testing.T) {
 		{"the name is wrong", func(*removal) {}, "S", ErrInvalid, false},
 		{"another space moved to the name", func(w *removal) {
 			w.must(w.old.Retire(w.Context()))
-			other := create(w.T, conn{memory: newMemory()}, Limits{}, w.clock)
-			require.Done(w)(w.moveTo(conn{memory: w.to}, other))
+			require.Done(w)(w.moveTo(conn{memory: w.to}, w.another()))
 		}, "s", ErrExists, true},
 		{"there is no space", func(w *removal) { w.from.restore(state{}) }, "s", ErrNoSpace, false},
 		{"the old clock is wrong", func(w *removal) { w.from.clock = late }, "s", ErrClock, false},
@@ -202,43 +201,44 @@ func (w *removal) wantMark(want bool) {
 // TestMoveByTwo: before any call of a move another process moves the space to the same place, and uses it, or
 // makes another space there.
 func TestMoveByTwo(t *testing.T) {
-	type request = call
-	for what, other := range map[string]func(w *removal){
-		"moves": func(w *removal) {
-			s, err := w.move(never(), "s")
-			w.must(err)
-			require.Done(t)(s.TakeNumbers(t.Context(), "b", Period{}, 5))
-		},
-		"makes": (*removal).obstruct,
+	move := func(w *removal) {
+		s, err := w.move(never(), "s")
+		w.must(err)
+		require.Done(t)(s.TakeNumbers(t.Context(), "b", Period{}, 5))
+	}
+	for _, tt := range []struct {
+		what  string
+		other func(w *removal)
+		again error // of the move when it is run again
+	}{
+		{"moves it", move, nil},
+		{"makes another one", (*removal).obstruct, ErrExists},
 	} {
-		for call := 1; ; call++ {
+		for nth := 1; ; nth++ {
 			w := newRemoval(t, Limits{})
 			calls := 0
-			to := conn{w.to, func(_ context.Context, c request) (Answer, error) {
-				if calls++; calls == call {
-					other(w)
+			to := conn{w.to, func(_ context.Context, c call) (Answer, error) {
+				calls++
+				if calls == nth {
+					tt.other(w)
 				}
 				return w.to.do(c), nil
 			}}
 			_, err := w.moveTo(to, w.open(conn{memory: w.from}))
-			if calls < call {
-				require.That(t, err == nil && call >= 5, "%d calls, %v", calls, err)
+			if calls < nth {
+				require.That(t, err == nil && nth >= 5, "%d calls, %v", calls, err)
 				break
 			}
-			expected := errors.Is(err, ErrExists) || errors.Is(err, errBusy) || err == nil && what == "moves"
-			require.That(t, expected,
-				"another process %s it before call %d: %v, want ErrExists or errBusy", what, call, err)
-			if what == "makes" && call <= 2 {
+			isRight := errors.Is(err, ErrExists) || errors.Is(err, errBusy) || err == nil && tt.again == nil
+			require.That(t, isRight, "another process %s before call %d: %v, want ErrExists or errBusy", tt.what, nth, err)
+			if tt.again != nil && nth <= 2 {
 				w.wantMark(false)
 			}
 			s, err := w.move(never(), "s")
-			if what == "makes" && !errors.Is(err, ErrExists) || what == "moves" && err != nil {
-				t.Errorf("another process %s it before call %d: run again: %v", what, call, err)
+			require.ErrorIs(t, err, tt.again, "another process %s before call %d: run again", tt.what, nth)
+			if err == nil {
+				wantNext(t, s, "b", 15, "another process %s before call %d", tt.what, nth)
 			}
-			if err != nil {
-				continue
-			}
-			wantNext(t, s, "b", 15, "another process %s it before call %d", what, call)
 		}
 	}
 }
@@ -465,21 +465,19 @@ func TestMoveAddress(t *testing.T) {
 	}
 }
 
-// TestMoveReplaced: a move that is refused writes nothing. One that was stopped makes room for another one, and
-// its space, which is retired, can be moved again: to the same name, or elsewhere.
-func TestMoveReplaced(t *testing.T) {
-	another := func(w *removal) *Space {
-		return create(w.T, conn{memory: newMemory()}, Limits{}, w.clock)
-	}
-
+// TestMoveTwice: a space that has moved does not move to another place too, and nothing is written there.
+func TestMoveTwice(t *testing.T) {
 	w := newRemoval(t, Limits{})
 	require.Done(w)(w.move(never(), "s"))
 	mistake := newMemory()
-	if _, err := w.moveTo(conn{memory: mistake}, w.old); !errors.Is(err, ErrRetired) || len(mistake.data) > 0 {
-		t.Errorf("moved twice: %v, and %v in the store", err, mistake.data)
-	}
-	require.Done(w)(w.moveTo(conn{memory: mistake}, another(w)))
+	require.Refuses(t, ErrRetired, "moved twice")(w.moveTo(conn{memory: mistake}, w.old))
+	require.Equal(t, len(mistake.data), 0, "entries where it did not move")
+	require.Done(w)(w.moveTo(conn{memory: mistake}, w.another()))
+}
 
+// TestMoveReplaced: a move that was stopped makes room for another one, and its space, which is retired, can be
+// moved again: to the same name, or elsewhere if the other one has made its space there.
+func TestMoveReplaced(t *testing.T) {
 	for _, made := range []bool{false, true} {
 		w := newRemoval(t, Limits{})
 		w.move(&fuse{last: afterMark}, "s")
@@ -491,8 +489,7 @@ func TestMoveReplaced(t *testing.T) {
 		if !made {
 			f.last = 4 // after the announcement
 		}
-		other := another(w)
-		w.moveTo(fused{conn{memory: w.to}, f}, other)
+		w.moveTo(fused{conn{memory: w.to}, f}, w.another())
 		require.Equal(t, w.to.metaOf("s") != nil, made, "the other space is there")
 
 		s, err := w.move(never(), "s")
