@@ -13,9 +13,9 @@ import (
 // firstSpread is within how long processes that wait for the same moment take their first leases.
 const firstSpread = time.Second
 
-// takeFirst takes leases of the present window and the next one. One of them will do. If there is none, it takes
-// again where waitToRetry says so, and otherwise returns why. It also takes again if the machine was copied during
-// the take.
+// takeFirst takes leases of the present window and the next one. One of them will do. If there is
+// none, it takes again where waitToRetry says so, and otherwise returns why. It also takes again if
+// the machine was copied during the take.
 func (l *loop) takeFirst(ctx context.Context) ([]randflake.Lease, error) {
 	deadline := l.now().Add(l.settings.longestWait)
 	for {

@@ -44,9 +44,9 @@ func Open(ctx context.Context, engine Engine, config Config) (*Space, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Position and records stay unknown until the first swap of this handle: what a read shows may not be durable.
-	// Nor may this meta be, but nothing is leased twice, as each swap expects the meta that its take goes by. If an
-	// older one comes back, a loss is noted, at worst in vain.
+	// Position and records stay unknown until the first swap of this handle: what a read shows may
+	// not be durable. Nor may this meta be, but nothing is leased twice, as each swap expects the meta
+	// that its take goes by. If an older one comes back, a loss is noted, at worst in vain.
 	s.startFrom(seen.meta)
 	if err := s.checkMade(config); err != nil {
 		return nil, err

@@ -12,8 +12,8 @@ import (
 //	swapMeta    puts meta: an announcement, or a mark
 //	putMeta     puts meta that the handle is to know: of a new space, a floor, or a retirement
 
-// swap puts entries of the space, if meta and the record are still as in before. It returns what is there after that,
-// whether they were put or not. Of before it reads record, rawMeta and value alone.
+// swap puts entries of the space, if meta and the record are still as in before. It returns what is
+// there after that, whether they were put or not. Of before it reads record, rawMeta and value alone.
 func (s *Space) swap(ctx context.Context, before *snapshot, put ...Entry) (*snapshot, error) {
 	expect := []Entry{
 		{s.entryName(metaEntry), before.rawMeta},

@@ -65,8 +65,8 @@ type take struct {
 	want  uint32       // how many nodes of each window
 }
 
-// grant takes the wanted nodes of each window that has them. missing says why the first of the other windows has no
-// lease.
+// grant takes the wanted nodes of each window that has them. missing says why the first of the other
+// windows has no lease.
 func (t *take) grant(first, last int64) (granted []randflake.Lease, missing error) {
 	m := t.seen.meta
 	for i := range last - first + 1 { // not window <= last, which is always true for the largest int64

@@ -5,17 +5,17 @@ import (
 	"fmt"
 )
 
-// SetTrust says whether the space trusts other incarnations of its data. One that does not takes each for a loss of
-// data. By trust you promise that none forgets what was acknowledged before: a promoted standby of PostgreSQL, a
-// Redis that starts again. See the package of the engine. While the engine has a doubt of that, each call that would
-// change the space returns ErrUnsafe.
+// SetTrust says whether the space trusts other incarnations of its data. One that does not takes
+// each for a loss of data. By trust you promise that none forgets what was acknowledged before: a
+// promoted standby of PostgreSQL, a Redis that starts again. See the package of the engine. While the
+// engine has a doubt of that, each call that would change the space returns ErrUnsafe.
 //
-// A change of trust is noted as a loss, for which processes may pause: see [Limits.LossPause]. After trust was taken
-// back, keep the promise until each replica has that change. An older copy of the data may have the trust of then. A
-// retired space stays retired.
+// A change of trust is noted as a loss, for which processes may pause: see [Limits.LossPause]. After
+// trust was taken back, keep the promise until each replica has that change. An older copy of
+// the data may have the trust of then. A retired space stays retired.
 //
-// It returns ErrInvalid if the engine has no incarnations. What one is depends on the engine alone, so trust is yes
-// or no; the command's words say what is promised.
+// It returns ErrInvalid if the engine has no incarnations. What one is depends on the engine alone, so
+// trust is yes or no; the command's words say what is promised.
 func (s *Space) SetTrust(ctx context.Context, trust bool) error {
 	return s.untilDone(ctx, func(seen *snapshot) (done bool, err error) {
 		switch {
