@@ -432,37 +432,38 @@ func TestMoveVanished(t *testing.T) {
 }
 
 // TestMoveAddress: a program whose store's name leads to the new space, such as after a change in DNS, goes on
-// there as if it had been told, unless it knows that its own space is retired. It costs the new space nothing.
+// there as if it had been told, and has the reserve and the counters. It costs the new space nothing.
 func TestMoveAddress(t *testing.T) {
-	for _, saw := range []bool{true, false} {
-		w := newRemoval(t, Limits{})
-		p := w.open(conn{memory: w.from})
-		present := p.Limits().WindowOf(noon)
-		require.Done(t)(p.Take(t.Context(), present, present+5, 1))
-		require.Done(w)(w.move(never(), "s"))
-		if saw {
-			wantRetired(t, p)
-		}
-		w.from.restore(w.to.snapshot())
-		w.now = noon.Add(2 * time.Minute)
-		if saw {
-			_, err := takeWindow(t.Context(), p, present+2, 1)
-			_, number := p.TakeNumbers(t.Context(), "a", Period{}, 1)
-			report := p.ReportLoss(t.Context(), "a mistake")
-			retire := p.Retire(t.Context())
-			for _, err := range []error{err, number, report, retire} {
-				require.That(t, errors.Is(err, ErrRetired), "%v, want ErrRetired", err)
-			}
-			w.wantMark(false)
-			continue
-		}
-		if l, err := takeWindow(t.Context(), p, present+2, 1); err != nil || l.FirstNode < p.Limits().mainNodes() {
-			t.Errorf("%+v, %v, want a lease of the reserve", l, err)
-		}
-		run, err := p.TakeNumbers(t.Context(), "a", Period{}, 1)
-		require.That(t, err == nil && run.First == 10, "%+v, %v, want number 10", run, err)
-		w.wantMark(false)
-	}
+	w, p, present := movedUnder(t)
+	w.from.restore(w.to.snapshot())
+	w.now = noon.Add(2 * time.Minute)
+	l, err := takeWindow(t.Context(), p, present+2, 1)
+	require.That(t, err == nil && l.FirstNode >= p.Limits().mainNodes(), "%+v, %v, want a lease of the reserve", l, err)
+	require.Gives(t, Run{10, 1, 1}, "TakeNumbers")(p.TakeNumbers(t.Context(), "a", Period{}, 1))
+	w.wantMark(false)
+}
+
+// TestMoveAddressRetired: a program that knows that its own space is retired does not go on in the new one.
+func TestMoveAddressRetired(t *testing.T) {
+	w, p, present := movedUnder(t)
+	wantRetired(t, p)
+	w.from.restore(w.to.snapshot())
+	w.now = noon.Add(2 * time.Minute)
+	require.Refuses(t, ErrRetired, "Take")(takeWindow(t.Context(), p, present+2, 1))
+	require.Refuses(t, ErrRetired, "TakeNumbers")(p.TakeNumbers(t.Context(), "a", Period{}, 1))
+	require.ErrorIs(t, p.ReportLoss(t.Context(), "a mistake"), ErrRetired, "ReportLoss")
+	require.ErrorIs(t, p.Retire(t.Context()), ErrRetired, "Retire")
+	w.wantMark(false)
+}
+
+// movedUnder moves a space of which a program p has leases, from a present window on.
+func movedUnder(t *testing.T) (w *removal, p *Space, present int64) {
+	w = newRemoval(t, Limits{})
+	p = w.open(conn{memory: w.from})
+	present = p.Limits().WindowOf(noon)
+	require.Done(t)(p.Take(t.Context(), present, present+5, 1))
+	require.Done(t)(w.move(never(), "s"))
+	return w, p, present
 }
 
 // TestMoveTwice: a space that has moved does not move to another place too, and nothing is written there.
