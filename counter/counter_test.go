@@ -94,9 +94,8 @@ func TestEverybody(t *testing.T) {
 		}
 	}
 	all.Wait()
-	if c, err := space.Counter(t.Context(), "orders"); err != nil || c.Next <= int64(len(everybody.given)) {
-		t.Errorf("%+v, %v after %d numbers", c, err, len(everybody.given))
-	}
+	c, err := space.Counter(t.Context(), "orders")
+	require.That(t, err == nil && c.Next > int64(len(everybody.given)), "%+v, %v after %d numbers", c, err, len(everybody.given))
 }
 
 // TestEnd: the last numbers are given, and then there are none.

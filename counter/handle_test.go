@@ -119,9 +119,7 @@ func TestClose(t *testing.T) {
 			require.NoError(t, c.Close())
 			got := c.Status()
 			require.That(t, got.Issued == uint64(given) && got.Held == 0, "%+v, after %d numbers", got, given)
-			if n, err := c.Next(); !errors.Is(err, ErrClosed) { // though the next run may be there
-				t.Errorf("%d, %v, after %d numbers", n, err, given)
-			}
+			require.Refuses(t, ErrClosed, "after %d numbers, though the next run may be there", given)(c.Next())
 		}
 	}
 }
@@ -326,9 +324,8 @@ func TestRetryPause(t *testing.T) {
 		1000: 10 * time.Second,
 	} {
 		for range 100 {
-			if got := retryPause(failures); got < longest/2 || got >= longest {
-				t.Errorf("after %d failures a pause of %v, want %v to %v", failures, got, longest/2, longest)
-			}
+			got := retryPause(failures)
+			require.That(t, got >= longest/2 && got < longest, "after %d failures a pause of %v, want at most %v", failures, got, longest)
 		}
 	}
 }
@@ -354,9 +351,9 @@ func TestGrowth(t *testing.T) {
 			}
 			synctest.Wait()
 			calls := s.calls()
-			if last := calls[len(calls)-1]; last < phase.want-1 || last > phase.want {
-				t.Errorf("a number each %v: a run of %d at last, want %d", phase.pause, last, phase.want)
-			}
+			last := calls[len(calls)-1]
+			require.That(t, last == phase.want || last == phase.want-1,
+				"a number each %v: a run of %d at last, want %d", phase.pause, last, phase.want)
 		}
 	})
 }

@@ -132,9 +132,8 @@ func TestStrictShort(t *testing.T) {
 		status := strict.Status()
 		require.That(t, status.Taken == 7 && status.Issued == 7 && errors.Is(status.Err, lease.ErrCounterEnded), "%+v", status)
 		s.set(nil)
-		if n, err := strict.Next(t.Context()); n != 8 || err != nil || strict.Status().Err != nil {
-			t.Errorf("%d, %v, %+v, once there are numbers again", n, err, strict.Status())
-		}
+		require.Gives(t, int64(8), "once there are numbers again")(strict.Next(t.Context()))
+		require.Equal(t, strict.Status().Err, nil, "the status, once there are numbers again")
 	})
 }
 
@@ -167,9 +166,7 @@ func TestStrictStuck(t *testing.T) {
 			return 0, ctx.Err()
 		})
 		began := time.Now()
-		n, err := strict.Next(t.Context())
-		if waited := time.Since(began); !errors.Is(err, context.DeadlineExceeded) || waited != 10*time.Second {
-			t.Errorf("%d, %v after %v", n, err, waited)
-		}
+		require.Refuses(t, context.DeadlineExceeded, "Next")(strict.Next(t.Context()))
+		require.Equal(t, time.Since(began), 10*time.Second, "Next takes")
 	})
 }

@@ -7,15 +7,15 @@ import (
 	"slices"
 )
 
-// An announcement is a meta entry of a space that is not there yet: a move is to make it. It has what
-// the move must find again when it was stopped, and no term, so nothing can be granted by it.
-// move.go says when the announced space is abandoned.
+// An announcement is a meta entry of a space that is not there yet: a move is to make it. It has what the move must
+// find again when it was stopped, and no term, so nothing can be granted by it. move.go says when the announced space
+// is abandoned.
 
-// announce returns the announcement of the new space: that of an earlier call, or else one that it puts.
-// It fails before anything is written if the move is not possible.
+// announce returns the announcement of the new space: that of an earlier call, or else one that it puts. It fails
+// before anything is written if the move is not possible.
 func (mv *move) announce(ctx context.Context, oldSeen, newSeen *snapshot) (*meta, error) {
 	oldMeta := oldSeen.meta
-	if _, err := oldSeen.takenNodes(mv.from); err != nil { // or the move could not end
+	if _, err := oldSeen.takenNodes(mv.from); err != nil { // who can't read them can't end the move
 		return nil, err
 	}
 	found := newSeen.announced
@@ -45,26 +45,6 @@ func (mv *move) checkOverlap(ctx context.Context, oldMeta *meta) error {
 		}
 		return nil
 	})
-}
-
-// eachEntry calls do for each entry of the engine whose name begins with prefix, by name, until do fails.
-func (s *Space) eachEntry(ctx context.Context, prefix string, do func(Entry) error) error {
-	after := ""
-	for {
-		entries, err := s.engine.List(ctx, prefix, after, 1000)
-		if err != nil {
-			return s.storeError("list", err)
-		}
-		if len(entries) == 0 {
-			return nil
-		}
-		for _, e := range entries {
-			if err := do(e); err != nil {
-				return err
-			}
-			after = e.Name
-		}
-	}
 }
 
 // isRival reports whether another space is in use with a node of the old one, for the same secret.

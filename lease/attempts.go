@@ -16,8 +16,8 @@ type attempts struct {
 	record    record
 	count     int       // of attempts so far
 	pauses    int       // before them
-	overtaken int       // how many of them another process has overtaken by a swap of its own
-	found     *snapshot // what the last swap found if it was overtaken, until the next attempt begins; or nil
+	overtaken int       // how many of them were overtaken by a swap of another process
+	found     *snapshot // what the swap of the last attempt has found, if that was overtaken; or nil
 }
 
 func (s *Space) attempts(r record) *attempts { return &attempts{space: s, record: r} }
@@ -37,9 +37,11 @@ func (s *Space) untilDone(ctx context.Context, attempt func(seen *snapshot) (don
 	}
 }
 
-// next begins an attempt, and returns what it goes by. After the first swap that was overtaken that is what the
-// swap found, at once. Each later attempt begins with a pause and a read; the pause grows with their number,
-// and with the time that an overtaken swap took.
+// next begins an attempt, and returns what it goes by:
+//
+//   - The first attempt goes by a read.
+//   - After the first swap that was overtaken, the next one goes at once by what that swap has found.
+//   - Any other one pauses, and reads. Pauses grow with their number, and with how long an overtaken swap took.
 func (a *attempts) next(ctx context.Context) (*snapshot, error) {
 	found := a.found
 	a.found = nil

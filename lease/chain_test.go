@@ -137,37 +137,24 @@ func (c *chain) spots() (all []spot) {
 	return all
 }
 
-// step has something happen: time passes, a process opens a space or uses one, an operator moves a space or does
-// something else with it, a swap arrives late, data is lost, a process ends.
+// step has something happen, unless something was wrong.
 func (c *chain) step() {
-	if c.wrong != "" {
-		return
+	if c.wrong == "" {
+		anyOf(c.Rand, c.events()).do()
 	}
-	switch c.IntN(20) {
-	case 0, 1, 2:
-		c.now += []int64{1, 2, 6, 11, 40}[c.IntN(5)]
-	case 3, 4:
-		c.open()
-	case 5, 6, 7, 8:
-		c.take()
-	case 9, 10, 11:
-		c.count()
-	case 12, 13, 14, 15:
-		c.move(c.anySpot(), c.anySpot())
-	case 16:
-		c.retire()
-		c.report()
-		c.trust()
-		c.init()
-		c.initByMistake()
-	case 17:
-		c.arrive()
-	case 18:
-		c.lose()
-	case 19:
-		if len(c.handles) > 0 && c.IntN(3) == 0 {
-			c.handles = slices.Delete(c.handles, 0, 1)
-		}
+}
+
+func (c *chain) events() []event {
+	return []event{
+		{3, true, func() { c.now += []int64{1, 2, 6, 11, 40}[c.IntN(5)] }},
+		{2, true, c.open},
+		{4, true, c.take},
+		{3, true, c.count},
+		{4, true, func() { c.move(c.anySpot(), c.anySpot()) }},
+		{1, true, c.otherCommands},
+		{1, true, c.arrive},
+		{1, true, c.lose},
+		{1, true, c.end},
 	}
 }
 
@@ -201,17 +188,27 @@ func (c *chain) meanwhile() {
 // do has a store do what a call asks for, and looks at what is there then.
 func (c *chain) do(store int, call call) Answer {
 	a := c.stores[store].do(call)
-	if !a.Swapped {
-		return a
+	if a.Swapped {
+		c.backups[store] = append(c.backups[store], c.stores[store].snapshot())
+		c.noteNumbers(store, call.put)
+		c.checkLiving()
 	}
-	c.backups[store] = append(c.backups[store], c.stores[store].snapshot())
-	for _, e := range call.put {
+	return a
+}
+
+// noteNumbers notes which number of a counter is the first that was never taken, for who must set the counter.
+func (c *chain) noteNumbers(store int, put []Entry) {
+	for _, e := range put {
 		name, counter, _ := strings.Cut(e.Name, "/c/")
 		if m := c.meta(spot{store, name}); m != nil && counter != "" {
 			n, _ := decodeCounter("", e.Value, "")
 			c.top[m.Check] = max(c.top[m.Check], n.Next)
 		}
 	}
+}
+
+// checkLiving checks that of each secret one space at most grants leases.
+func (c *chain) checkLiving() {
 	living := map[string]spot{}
 	for _, at := range c.spots() {
 		m := c.meta(at)
@@ -223,9 +220,9 @@ func (c *chain) do(store int, call call) Answer {
 		}
 		living[m.Check] = at
 	}
-	return a
 }
 
+// arrive has a store get a swap that whoever sent it has given up.
 func (c *chain) arrive() {
 	if len(c.late) > 0 {
 		c.note("a swap arrives late")
@@ -259,6 +256,13 @@ func (c *chain) anyFuse(first, calls int) *fuse {
 		return never()
 	}
 	return &fuse{last: first + c.IntN(calls), after: c.IntN(2) == 0}
+}
+
+// end ends a process now and then.
+func (c *chain) end() {
+	if len(c.handles) > 0 && c.IntN(3) == 0 {
+		c.handles = slices.Delete(c.handles, 0, 1)
+	}
 }
 
 func (c *chain) anyHandle() *handle {
@@ -320,6 +324,15 @@ func (c *chain) moveBy(f *fuse, from, to spot) error {
 		c.note("moved: %v", err)
 	}
 	return err
+}
+
+// otherCommands runs some of what an operator does beside moves.
+func (c *chain) otherCommands() {
+	c.retire()
+	c.report()
+	c.trust()
+	c.init()
+	c.initByMistake()
 }
 
 // command runs something else of an operator's in a process of its own, which may be killed.
@@ -433,22 +446,29 @@ func (c *chain) leave() {
 	}
 }
 
+// canGrant moves the spaces of a secret until one grants leases, or one has moved to a free spot.
 func (c *chain) canGrant(check string) bool {
+	free := spot{0, "free" + check}
 	for range 3 {
 		for _, from := range c.spots() {
 			m := c.meta(from)
 			if m == nil || m.Check != check {
 				continue
 			}
-			if !m.Retired || c.meta(spot{0, "free" + check}) != nil {
+			if !m.Retired || c.meta(free) != nil {
 				return true
 			}
-			for _, to := range append(c.spots(), spot{0, "free" + check}) {
-				if c.moveBy(never(), from, to) == nil {
-					break
-				}
-			}
+			c.moveToOne(from, append(c.spots(), free))
 		}
 	}
 	return false
+}
+
+// moveToOne moves a space to the first of some spots that takes it.
+func (c *chain) moveToOne(from spot, spots []spot) {
+	for _, to := range spots {
+		if c.moveBy(never(), from, to) == nil {
+			return
+		}
+	}
 }

@@ -12,116 +12,116 @@ import (
 	"github.com/randflake/randflake/internal/test/require"
 )
 
-// TestCounter takes numbers of one counter in turn.
+// TestCounter has calls for counters, one after the other, and what happens between two of them.
 func TestCounter(t *testing.T) {
-	now := time.Unix(1800000000, 0)
+	now := noon
 	data := newMemory()
 	s := createAs(t, conn{memory: data}, Config{Clock: at(&now), NeverUsed: true})
+	always, none := Period{}, Run{}
+	type act func() (Run, error)
+	create := func(c Counter) act {
+		return func() (Run, error) { return none, s.CreateCounter(t.Context(), c) }
+	}
+	take := func(name string, period Period, n int64) act {
+		return func() (Run, error) { return s.TakeNumbers(t.Context(), name, period, n) }
+	}
+	set := func(next int64) act {
+		return func() (Run, error) { return none, s.SetCounter(t.Context(), "orders", next) }
+	}
+	happens := func(do func()) act {
+		return func() (Run, error) {
+			do()
+			return none, nil
+		}
+	}
+	passes := happens(func() { now = now.AddDate(0, 0, 1) })
+	isLost := happens(func() {
+		data.lineage += "'"
+		require.NoError(t, s.ReportLoss(t.Context(), "test"))
+	})
+	serverIs := func(off time.Duration) act {
+		return happens(func() { data.clock = func() time.Time { return now.Add(off) } })
+	}
 	day := func(n int) Period {
-		begin := now.AddDate(0, 0, n)
+		begin := noon.AddDate(0, 0, n)
 		return Period{"day", begin.UTC().Format(time.DateOnly), begin}
 	}
-	week := Period{"week", "2027-w03", now.Add(time.Minute)}
-	take := func(period Period, n int64) func() (Run, error) {
-		return func() (Run, error) { return s.TakeNumbers(t.Context(), "orders", period, n) }
-	}
-	set := func(next int64) func() (Run, error) {
-		return func() (Run, error) { return Run{}, s.SetCounter(t.Context(), "orders", next) }
-	}
-	create := func(name string, start, step, end int64) func() (Run, error) {
-		return func() (Run, error) {
-			return Run{}, s.CreateCounter(t.Context(), Counter{Name: name, Start: start, Step: step, Last: end})
-		}
-	}
-	daily := func(name string) func() (Run, error) {
-		return func() (Run, error) {
-			return Run{}, s.CreateCounter(t.Context(), Counter{Name: name, Start: 1, Step: 2, Last: 10, Periods: "day"})
-		}
-	}
-	plain := func(period Period) func() (Run, error) {
-		return func() (Run, error) { return s.TakeNumbers(t.Context(), "always", period, 1) }
-	}
-	far := func() (Run, error) { return s.TakeNumbers(t.Context(), "far", Period{}, 1) }
-	lose := func() (Run, error) {
-		data.lineage += "'"
-		return Run{}, s.ReportLoss(t.Context(), "test")
-	}
-	serverAt := func(off time.Duration) func() (Run, error) {
-		return func() (Run, error) {
-			data.clock = func() time.Time { return now.Add(off) }
-			return Run{}, nil
-		}
-	}
-	pass := func(d time.Duration) func() (Run, error) {
-		return func() (Run, error) { now = now.Add(d); return Run{}, nil }
-	}
-	for i, step := range []struct {
-		do   func() (Run, error)
+	soonAfter := func(day Period) time.Time { return day.Begin.Add(time.Minute) }
+	daily := Counter{Name: "orders", Start: 1, Step: 2, Last: 10, Periods: "day"}
+	for _, step := range []struct {
+		what string
+		do   act
 		want Run
 		err  error
 	}{
-		{do: take(Period{}, 1), err: ErrNoCounter},
-		{do: set(1), err: ErrNoCounter},
-		{do: create("Orders", 1, 1, 0), err: ErrInvalid},
-		{do: create("orders", 5, 1, 4), err: ErrInvalid},
-		{do: daily("orders")},
-		{do: create("orders", 1, 2, 10), err: ErrExists},
-		{do: set(7), err: ErrInvalid}, // as the first day would begin at 1 all the same
-		{do: create("far", math.MaxInt64-1, 1, 0)},
-		{do: far, want: Run{math.MaxInt64 - 1, 1, 1}},
-		{do: far, want: Run{math.MaxInt64, 1, 1}},
-		{do: far, err: ErrCounterEnded},
-		{do: create("all", 0, 1, 0)},
-		{do: func() (Run, error) { return s.TakeNumbers(t.Context(), "all", Period{}, 2) }, want: Run{0, 2, 1}},
-		{do: create("always", 1, 1, 0)},
-		{do: plain(Period{}), want: Run{1, 1, 1}},
-		{do: plain(day(0)), err: ErrMismatch}, // which would begin it again
-		{do: plain(Period{Key: "zz", Begin: now}), err: ErrInvalid},
-		{do: plain(Period{Of: "day", Begin: now}), err: ErrInvalid},
-		{do: plain(Period{}), want: Run{2, 1, 1}},
-		{do: take(day(0), 0), err: ErrInvalid},
-		{do: take(Period{}, 1), err: ErrMismatch},
-		{do: take(week, 1), err: ErrMismatch},
-		{do: take(day(0), 2), want: Run{1, 2, 2}},
-		{do: set(4), err: ErrInvalid},
-		{do: set(3), err: ErrInvalid},
-		{do: set(6), err: ErrInvalid},
-		{do: set(11), err: ErrInvalid},
-		{do: set(7)},
-		{do: take(day(0), 9), want: Run{7, 2, 2}},
-		{do: take(day(0), 1), err: ErrCounterEnded},
-		{do: take(Period{"day", "zz", now}, 1), err: ErrClock},                               // as it does not begin later
-		{do: take(Period{"day", day(0).Key, now.Add(time.Minute)}, 1), err: ErrCounterEnded}, // which is the same day
-		{do: take(day(1), 1), err: ErrClock},                                                 // as it has not begun
-		{do: pass(24 * time.Hour)},
-		{do: serverAt(-24 * time.Hour)},
-		{do: take(day(1), 1), err: ErrClock}, // as this machine's clock may be wrong
-		{do: serverAt(0)},
-		{do: take(day(1), 1), want: Run{1, 1, 2}},
-		{do: take(day(0), 1), err: ErrClock}, // as it is over
-		{do: take(day(1), 1), want: Run{3, 1, 2}},
-		{do: lose},
-		{do: take(day(1), 1), err: ErrCounterLost},
-		{do: set(1), err: ErrInvalid},
-		{do: take(Period{"day", day(2).Key, now.Add(24*time.Hour + time.Minute)}, 1), err: ErrCounterLost}, // which may have begun before the loss
-		{do: set(5)},
-		{do: take(day(1), 1), want: Run{5, 1, 2}},
-		// One that may have begun before the loss:
-		{do: take(Period{"day", day(1).Key + "b", now.Add(24*time.Hour + time.Minute)}, 1), want: Run{7, 1, 2}},
-		{do: lose},
-		{do: pass(24 * time.Hour)},
-		{do: take(day(2), 1), want: Run{1, 1, 2}}, // which begins after the floor
-		{do: create("late", 1, 1, 0)},             // which may have been among what was lost
-		{do: func() (Run, error) { return s.TakeNumbers(t.Context(), "late", Period{}, 1) }, err: ErrCounterLost},
+		{"a number of a counter that is not there", take("orders", always, 1), none, ErrNoCounter},
+		{"one that is not there is set", set(1), none, ErrNoCounter},
+		{"a capital", create(Counter{Name: "Orders", Start: 1}), none, ErrInvalid},
+		{"the last number before the first", create(Counter{Name: "orders", Start: 5, Last: 4}), none, ErrInvalid},
+		{"one with days", create(daily), none, nil},
+		{"another one of its name", create(Counter{Name: "orders", Start: 1, Step: 2, Last: 10}), none, ErrExists},
+		{"set, although the first day begins at 1 all the same", set(7), none, ErrInvalid},
+
+		{"one that is about to end", create(Counter{Name: "far", Start: math.MaxInt64 - 1}), none, nil},
+		{"its first number", take("far", always, 1), Run{math.MaxInt64 - 1, 1, 1}, nil},
+		{"its last number", take("far", always, 1), Run{math.MaxInt64, 1, 1}, nil},
+		{"no number is left", take("far", always, 1), none, ErrCounterEnded},
+
+		{"one from 0 on", create(Counter{Name: "all"}), none, nil},
+		{"its first numbers", take("all", always, 2), Run{0, 2, 1}, nil},
+
+		{"one without periods", create(Counter{Name: "always", Start: 1}), none, nil},
+		{"its first number", take("always", always, 1), Run{1, 1, 1}, nil},
+		{"of a day, which would begin it again", take("always", day(0), 1), none, ErrMismatch},
+		{"of a period of no kind", take("always", Period{Key: "zz", Begin: noon}, 1), none, ErrInvalid},
+		{"of a period without a key", take("always", Period{Of: "day", Begin: noon}, 1), none, ErrInvalid},
+		{"its second number", take("always", always, 1), Run{2, 1, 1}, nil},
+
+		{"no numbers", take("orders", day(0), 0), none, ErrInvalid},
+		{"of no day", take("orders", always, 1), none, ErrMismatch},
+		{"of a week", take("orders", Period{"week", "2027-w03", soonAfter(day(0))}, 1), none, ErrMismatch},
+		{"the first ones of a day", take("orders", day(0), 2), Run{1, 2, 2}, nil},
+		{"set to a number between two", set(4), none, ErrInvalid},
+		{"set back", set(3), none, ErrInvalid},
+		{"set to another number between two", set(6), none, ErrInvalid},
+		{"set beyond the last number", set(11), none, ErrInvalid},
+		{"set", set(7), none, nil},
+		{"the rest of the day", take("orders", day(0), 9), Run{7, 2, 2}, nil},
+		{"nothing is left of the day", take("orders", day(0), 1), none, ErrCounterEnded},
+		{"another day, which does not begin later", take("orders", Period{"day", "zz", noon}, 1), none, ErrClock},
+		{"the same day by its key", take("orders", Period{"day", day(0).Key, soonAfter(day(0))}, 1), none, ErrCounterEnded},
+
+		{"a day that has not begun", take("orders", day(1), 1), none, ErrClock},
+		{"it begins", passes, none, nil},
+		{"the server's clock is a day behind", serverIs(-24 * time.Hour), none, nil},
+		{"so this machine's may be wrong", take("orders", day(1), 1), none, ErrClock},
+		{"the server's clock is right", serverIs(0), none, nil},
+		{"the first number of the day", take("orders", day(1), 1), Run{1, 1, 2}, nil},
+		{"a day that is over", take("orders", day(0), 1), none, ErrClock},
+		{"the second number of the day", take("orders", day(1), 1), Run{3, 1, 2}, nil},
+
+		{"data are lost", isLost, none, nil},
+		{"after a loss", take("orders", day(1), 1), none, ErrCounterLost},
+		{"set back after a loss", set(1), none, ErrInvalid},
+		{"a day that may have begun before the loss", take("orders", Period{"day", day(2).Key, soonAfter(day(1))}, 1), none, ErrCounterLost},
+		{"set after a loss", set(5), none, nil},
+		{"it goes on there", take("orders", day(1), 1), Run{5, 1, 2}, nil},
+		{"so does such a day", take("orders", Period{"day", day(1).Key + "b", soonAfter(day(1))}, 1), Run{7, 1, 2}, nil},
+
+		{"data are lost again", isLost, none, nil},
+		{"a day passes", passes, none, nil},
+		{"a day that begins after the floor", take("orders", day(2), 1), Run{1, 1, 2}, nil},
+		{"one that may have been among what was lost", create(Counter{Name: "late", Start: 1}), none, nil},
+		{"it waits", take("late", always, 1), none, ErrCounterLost},
 	} {
-		if run, err := step.do(); run != step.want || !errors.Is(err, step.err) {
-			t.Fatalf("step %d: %+v, %v, want %+v, %v", i, run, err, step.want, step.err)
-		}
+		run, err := step.do()
+		require.Must(t, run == step.want && errors.Is(err, step.err),
+			"%s: %+v, %v, want %+v, %v", step.what, run, err, step.want, step.err)
 	}
 	all, err := s.Counters(t.Context(), "late", 10)
-	if c, one := s.Counter(t.Context(), "orders"); err != nil || one != nil || len(all) != 1 || all[0] != c || c.Next != 3 || c.Lost {
-		t.Errorf("%+v, %v, %+v, %v", all, err, c, one)
-	}
+	orders, one := s.Counter(t.Context(), "orders")
+	require.That(t, err == nil && one == nil && len(all) == 1 && all[0] == orders && orders.Next == 3 && !orders.Lost,
+		"%+v, %v, %+v, %v", all, err, orders, one)
 }
 
 // TestCounterBounds has the smallest and largest of what a counter may be.
@@ -161,9 +161,7 @@ func TestCounterBounds(t *testing.T) {
 			run, err = s.TakeNumbers(t.Context(), c.Name, Period{}, 2)
 			require.That(t, run == (Run{math.MaxInt64, 1, 1}) && err == nil, "%+v: then %+v, %v", c.Counter, run, err)
 		}
-		if run, err := s.TakeNumbers(t.Context(), c.Name, Period{}, 1); run != (Run{}) || !errors.Is(err, ErrCounterEnded) {
-			t.Errorf("%+v: one more: %+v, %v, want ErrCounterEnded", c.Counter, run, err)
-		}
+		require.Refuses(t, ErrCounterEnded, "%+v: one more", c.Counter)(s.TakeNumbers(t.Context(), c.Name, Period{}, 1))
 		require.ErrorIs(t, s.SetCounter(t.Context(), c.Name, math.MaxInt64), ErrCounterEnded, "%+v: set at the end", c.Counter)
 	}
 }
@@ -252,9 +250,8 @@ func TestClockOfCounter(t *testing.T) {
 		require.NoError(t, s.CreateCounter(t.Context(), Counter{Name: "c", Periods: period.Of}))
 		for _, off := range []time.Duration{0, -time.Hour, time.Hour} {
 			now = noon.Add(off)
-			if _, err := s.TakeNumbers(t.Context(), "c", period, 1); err != nil {
-				t.Errorf("period %q, a clock at %v: %v", period.Key, off, err)
-			}
+			err := require.Err(s.TakeNumbers(t.Context(), "c", period, 1))
+			require.ErrorIs(t, err, nil, "period %q, a clock at %v", period.Key, off)
 			data.clock = atNoon
 		}
 	}

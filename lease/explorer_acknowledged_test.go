@@ -17,40 +17,91 @@ type acknowledged struct {
 }
 
 // add adds what the engine told the process of one swap.
-func (k *acknowledged) add(news acknowledged) {
-	switch {
-	case k.meta.Term != news.meta.Term && k.meta.Term != "" && k.meta.FloorsSet >= news.meta.FloorsSet:
-		return // it comes late
-	case k.meta.Term != news.meta.Term:
-		k.meta, k.position, k.values = news.meta, 0, map[string]string{}
+func (told *acknowledged) add(news acknowledged) {
+	if told.meta.Term != news.meta.Term {
+		isLate := told.meta.Term != "" && told.meta.FloorsSet >= news.meta.FloorsSet
+		if isLate {
+			return
+		}
+		*told = acknowledged{meta: news.meta, lastWindow: told.lastWindow, values: map[string]string{}}
 	}
-	k.position = max(k.position, news.position)
+	told.position = max(told.position, news.position)
 	for name, value := range news.values { // one entry at most, as news is of one swap
-		if !isOlder(&k.meta, name, value, k.values[name]) {
-			k.values[name] = value
+		if !isOlder(&told.meta, name, value, told.values[name]) {
+			told.values[name] = value
 		}
 	}
 }
 
-func (k acknowledged) clone() acknowledged {
-	k.values = maps.Clone(k.values)
-	return k
+func (told acknowledged) clone() acknowledged {
+	told.values = maps.Clone(told.values)
+	return told
 }
 
-// mustNotice reports whether a process must notice by what was acknowledged that the data are those of a backup,
-// whatever it does next.
-func (w *world) mustNotice(k acknowledged, backup state) bool {
-	m := w.metaIn(backup)
-	if k.meta.Term != m.Term {
-		return k.meta.FloorsSet >= m.FloorsSet || m.Floor <= k.lastWindow
+// A callEvidence collects what the engine tells a process in one call of the space. It counts once the space
+// says that it succeeded.
+type callEvidence struct {
+	acknowledged acknowledged
+	stops        int // of the server, before what was read
+}
+
+type callEvidenceKey struct{}
+
+// withEvidence returns a context for one call of the space, and what it collects.
+func withEvidence(ctx context.Context) (context.Context, *callEvidence) {
+	evidence := new(callEvidence)
+	return context.WithValue(ctx, callEvidenceKey{}, evidence), evidence
+}
+
+// outdated reports whether a call is a swap that was decided before the server was stopped and older data put
+// back. It may bring the position back to where it was: then only the answer shows the loss, so it does
+// arrive, and at once.
+func (p *process) outdated(ctx context.Context, c call) bool {
+	evidence, ok := ctx.Value(callEvidenceKey{}).(*callEvidence)
+	return ok && isSwap(c) && !putsMeta(c) && evidence.stops < p.world.stops
+}
+
+// noteAnswer notes what an answer acknowledges. The call began after a number of stops of the server.
+func (p *process) noteAnswer(ctx context.Context, c call, a Answer, stops int) {
+	w := p.world
+	evidence, collects := ctx.Value(callEvidenceKey{}).(*callEvidence)
+	if collects {
+		evidence.stops = stops
 	}
-	if !w.blind {
-		return k.position > backup.position
+	switch {
+	case isSwap(c) && !a.Swapped: // it put nothing
+	case putsMeta(c): // this counts at once: the space says nothing of it
+		m := w.decodeMeta(string(c.put[0].Value))
+		if m.matches(a) && (!m.Trust || a.Doubt == "") {
+			p.acknowledged.add(acknowledged{meta: *m, position: a.Position})
+		}
+	case !collects: // as in ReportLoss
+	case isRead(c): // position and value need not be durable
+		if m := w.decodeMeta(string(a.Entries[0].Value)); m != nil {
+			evidence.acknowledged = acknowledged{meta: *m}
+		}
+	default:
+		if m := w.decodeMeta(string(c.expect[0].Value)); m != nil {
+			values := map[string]string{c.put[0].Name: string(c.put[0].Value)}
+			evidence.acknowledged = acknowledged{meta: *m, position: a.Position, values: values}
+		}
+	}
+}
+
+// mustNotice reports whether a process must notice by what it was told that the data are those of a backup,
+// whatever it does next.
+func (w *world) mustNotice(told acknowledged, backup state) bool {
+	m := w.metaIn(backup)
+	switch {
+	case told.meta.Term != m.Term:
+		return told.meta.FloorsSet >= m.FloorsSet || m.Floor <= told.lastWindow
+	case !w.blind:
+		return told.position > backup.position
 	}
 	notices := false
-	for _, name := range entries {
+	for _, name := range recordsOfSpace {
 		switch stored := backup.data[name]; {
-		case isOlder(m, name, stored, k.values[name]):
+		case isOlder(m, name, stored, told.values[name]):
 			notices = true
 		case w.lost(m, name, stored):
 			return false // it may look at this entry alone
@@ -58,6 +109,8 @@ func (w *world) mustNotice(k acknowledged, backup state) bool {
 	}
 	return notices
 }
+
+var recordsOfSpace = []string{"s/leases", "s/c/days", "s/c/orders"}
 
 // lost reports whether a value of an entry of a space is lower than what was stored there, or in another space
 // since this one began.
@@ -95,63 +148,4 @@ func isOlder(m *meta, name, value, than string) bool {
 		}
 	}
 	return false
-}
-
-// entries are those of a space beside meta.
-var entries = []string{"s/leases", "s/c/days", "s/c/orders"}
-
-// A callEvidence collects what the engine tells a process in one call of the space. It counts once the space
-// says that it succeeded.
-type callEvidence struct {
-	acknowledged acknowledged
-	stops        int // of the server, before what was read
-}
-
-type callEvidenceKey struct{}
-
-// withEvidence returns a context for one call of the space, and what it collects.
-func withEvidence(ctx context.Context) (context.Context, *callEvidence) {
-	evidence := new(callEvidence)
-	return context.WithValue(ctx, callEvidenceKey{}, evidence), evidence
-}
-
-// outdated reports whether a call is a swap that was decided before the server was stopped and older data put
-// back. It may bring the position back to where it was: then only the answer shows the loss, so it does
-// arrive, and at once.
-func (p *process) outdated(ctx context.Context, c call) bool {
-	evidence, ok := ctx.Value(callEvidenceKey{}).(*callEvidence)
-	return ok && isSwap(c) && !putsMeta(c) && evidence.stops < p.world.stops
-}
-
-// noteAnswer notes an answer, which was made after a number of stops of the server.
-func (p *process) noteAnswer(ctx context.Context, c call, a Answer, stops int) {
-	w := p.world
-	evidence, collects := ctx.Value(callEvidenceKey{}).(*callEvidence)
-	if collects {
-		evidence.stops = stops
-	}
-	if isSwap(c) && !a.Swapped {
-		return // it put nothing
-	}
-	if putsMeta(c) { // this counts at once: the space says nothing of it
-		m := w.decodeMeta(string(c.put[0].Value))
-		if m.matches(a) && (!m.Trust || a.Doubt == "") {
-			p.acknowledged.add(acknowledged{meta: *m, position: a.Position})
-		}
-		return
-	}
-	if !collects {
-		return // as in ReportLoss
-	}
-	if isRead(c) { // position and value need not be durable
-		if m := w.decodeMeta(string(a.Entries[0].Value)); m != nil {
-			evidence.acknowledged = acknowledged{meta: *m}
-		}
-		return
-	}
-	if m := w.decodeMeta(string(c.expect[0].Value)); m != nil {
-		put := c.put[0]
-		values := map[string]string{put.Name: string(put.Value)}
-		evidence.acknowledged = acknowledged{meta: *m, position: a.Position, values: values}
-	}
 }

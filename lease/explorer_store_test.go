@@ -144,22 +144,23 @@ func (w *world) rollBack() {
 		backup = *w.lastBackup
 	}
 	m := w.metaIn(backup)
-	if w.unnoted() || m == nil || m.isMarked() || w.metaIn(w.data.state) == nil {
+	isMade := m != nil && !m.isMarked()
+	isGone := w.metaIn(w.data.state) == nil
+	if !isMade || isGone || w.unnoted() {
 		return
 	}
 	w.lastBackup = &backup
 	noticed := slices.ContainsFunc(w.processes, func(p *process) bool { return w.mustNotice(p.acknowledged, backup) })
 	reported := !noticed || w.IntN(3) == 0
 	w.note("roll back to position %d of %q, reported: %v", backup.position, backup.lineage, reported)
-	if !reported {
-		w.killIgnorant(backup, nil) // by the data that is still there
-	}
-	w.goBack(backup)
 	if reported {
+		w.goBack(backup)
 		w.reportLoss()
-	} else {
-		w.unnotedTerm = m.Term
+		return
 	}
+	w.killIgnorant(backup, nil) // by the data that is still there
+	w.goBack(backup)
+	w.unnotedTerm = m.Term
 }
 
 // goBack stops the server, and starts it again on a backup.

@@ -4,7 +4,7 @@ import "testing"
 
 // The explorer plays random schedules of processes that take leases and numbers from one store:
 //
-//	schedule_test.go               what any random schedule has: its seed, and a journal
+//	schedule_test.go               what any random schedule has: its seed, its events, and a journal
 //	explorer_test.go               the scenes, and how a schedule of one is played
 //	explorer_world_test.go         the world: time, the processes, and the events that may happen
 //	explorer_process_test.go       a process: the real keeper and space, and a generator that uses each lease

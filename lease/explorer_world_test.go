@@ -2,7 +2,6 @@ package lease
 
 import (
 	"math/rand/v2"
-	"slices"
 	"time"
 )
 
@@ -72,13 +71,6 @@ func (w *world) setServer(off int64) {
 	w.data.clock = func() time.Time { return time.Unix(w.now+off, 0) }
 }
 
-// An event happens as often as its weight says beside those of the others, if it may happen now.
-type event struct {
-	weight int
-	may    bool
-	do     func()
-}
-
 // events are those that can happen to a process, and to the world around it.
 func (w *world) events(p *process) []event {
 	idle := p.calls == 0
@@ -118,20 +110,7 @@ func (w *world) happen() {
 
 // happenTo makes a random event happen, to this process or to the world.
 func (w *world) happenTo(p *process) {
-	events := w.events(p)
-	events = slices.DeleteFunc(events, func(e event) bool { return !e.may })
-	sum := 0
-	for _, e := range events {
-		sum += e.weight
-	}
-	chosen := w.IntN(sum)
-	for _, e := range events {
-		chosen -= e.weight
-		if chosen < 0 {
-			e.do()
-			return
-		}
-	}
+	anyOf(w.Rand, w.events(p)).do()
 }
 
 // meanwhile makes events happen while a call of p is on its way: mostly none, and many if the call is slow.

@@ -34,9 +34,8 @@ func (l *loop) takeFirst(ctx context.Context) ([]randflake.Lease, error) {
 	}
 }
 
-// waitToRetry waits until takeFirst is to take again after err: at once if other processes were
-// faster, and otherwise when the reason for err is over, if that is by the deadline. If waiting does
-// not help or ctx ends, it returns err.
+// waitToRetry waits until takeFirst is to take again after err: at once if other processes were faster, and otherwise
+// when the reason for err is over, if that is by the deadline. If waiting does not help or ctx ends, it returns err.
 func (l *loop) waitToRetry(ctx context.Context, err error, deadline time.Time) error {
 	if ctx.Err() != nil {
 		return err

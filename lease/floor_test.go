@@ -15,29 +15,30 @@ import (
 func TestFloorOfAnother(t *testing.T) {
 	const far = 600000
 	for _, c := range []struct {
-		fast   bool          // the clock of the other one was, and it took a window that is far away
-		takes  []int64       // windows after the present one
-		slow   time.Duration // by which the other one's clock is behind
-		losses int
+		what   string
+		takes  []int64 // windows after the present one
+		floor  int64   // that of the other one, after the present window: 7 by a clock that is right
+		far    bool    // the other one's clock was fast before, and it took a window that is far away
+		losses int     // that are noted
 	}{
-		{false, nil, time.Hour, 1},
-		{false, []int64{0}, time.Minute, 1},
-		{false, []int64{0}, 6 * time.Minute, 1},
-		{false, []int64{0}, 7 * time.Minute, 2},
-		{false, []int64{0, far}, 6 * time.Minute, 1},
-		{true, []int64{0}, 6 * time.Minute, 1},
-		{true, []int64{0}, 7 * time.Minute, 2},
-		{false, []int64{5}, time.Minute, 1},
-		{false, []int64{5}, 2 * time.Minute, 2},
-		{false, []int64{0, 2}, 4 * time.Minute, 1},
-		{false, []int64{0, 2}, 5 * time.Minute, 2},
-		{false, []int64{2, 0}, 5 * time.Minute, 2},
-		{false, []int64{0, 7}, 6 * time.Minute, 1}, // no right clock reaches that by now
-		{false, []int64{0, 6}, time.Minute, 2},
+		{"nothing was taken", nil, -53, false, 1},
+		{"before the floor of a clock within MaxSkew", []int64{0}, 6, false, 1},
+		{"right before the floor", []int64{0}, 1, false, 1},
+		{"at the floor", []int64{0}, 0, false, 2},
+		{"ahead, right before the floor", []int64{5}, 6, false, 1},
+		{"ahead, at the floor", []int64{5}, 5, false, 2},
+		{"two, right before the floor", []int64{0, 2}, 3, false, 1},
+		{"two, the last one at the floor", []int64{0, 2}, 2, false, 2},
+		{"two, the first one at the floor", []int64{2, 0}, 2, false, 2},
+		{"by a fast clock, within MaxSkew", []int64{0, 6}, 6, false, 2},
+		{"by a fast clock, as no right one does by now", []int64{0, 7}, 1, false, 1},
+		{"by a fast clock, far away", []int64{0, far}, 1, false, 1},
+		{"right before the floor, after a window far away of the other one", []int64{0}, 1, true, 1},
+		{"at the floor, after a window far away of the other one", []int64{0}, 0, true, 2},
 	} {
 		w := newTrial(t, false)
 		w.must(w.a.CreateCounter(t.Context(), Counter{Name: "c"}))
-		if c.fast {
+		if c.far {
 			w.behind = -far * time.Minute
 			w.take(w.b, far)
 		}
@@ -48,10 +49,10 @@ func TestFloorOfAnother(t *testing.T) {
 			w.take(w.a, window)
 			w.now = noon
 		}
-		w.behind = c.slow
+		w.behind = time.Duration(7-c.floor) * time.Minute
 		w.report(w.b)
 		takeWindow(t.Context(), w.a, w.present, 1)
-		require.Equal(t, infoOf(t, w.a).FloorsSet, c.losses, "%+v: losses", c)
+		require.Equal(t, infoOf(t, w.a).FloorsSet, c.losses, "%s: losses", c.what)
 	}
 }
 

@@ -267,14 +267,11 @@ func TestKeeperOutlives(t *testing.T) {
 			}
 			time.Sleep(7 * time.Second)
 			status := k.Status()
-			if works() || status.Healthy || status.Err == nil || !status.End.Equal(end) || !status.Stopped.Equal(end) {
-				t.Errorf("%v after the end: %+v", time.Since(end), status)
-			}
+			isStopped := !works() && !status.Healthy && status.Err != nil && status.End.Equal(end) && status.Stopped.Equal(end)
+			require.That(t, isStopped, "%v after the end: %+v", time.Since(end), status)
 			asked := time.Now()
-			_, err := k.Generator().Wait(t.Context())
-			if waited := time.Since(asked); !errors.Is(err, randflake.ErrLeaseEnded) || waited > 0 {
-				t.Errorf("Wait: %v after %v, want ErrLeaseEnded at once", err, waited)
-			}
+			require.Refuses(t, randflake.ErrLeaseEnded, "Wait")(k.Generator().Wait(t.Context()))
+			require.Equal(t, time.Since(asked), 0, "Wait takes")
 
 			s.set(false)
 			for back := time.Now(); !works(); time.Sleep(100 * time.Millisecond) {
@@ -283,9 +280,8 @@ func TestKeeperOutlives(t *testing.T) {
 			time.Sleep(time.Minute)
 			synctest.Wait()
 			status = k.Status()
-			if !status.Healthy || !status.Stopped.IsZero() || status.Err != nil || status.End.Before(time.Now()) || status.Closed {
-				t.Errorf("the store is back: %+v", status)
-			}
+			isWell := status.Healthy && status.Stopped.IsZero() && status.Err == nil && !status.End.Before(time.Now()) && !status.Closed
+			require.That(t, isWell, "the store is back: %+v", status)
 			text := log.String()
 			since := "since=" + end.UTC().Format("2006-01-02T15:04:05")
 			for _, once := range []string{"level=WARN", "level=ERROR", "IDs go on", since} {
@@ -295,10 +291,9 @@ func TestKeeperOutlives(t *testing.T) {
 			for range 2 {
 				require.NoError(t, k.Close())
 			}
-			_, err = k.Generator().Generate()
-			if status := k.Status(); !errors.Is(err, randflake.ErrClosed) || status.Healthy || !status.Closed {
-				t.Errorf("closed: %v, %+v", err, status)
-			}
+			require.Refuses(t, randflake.ErrClosed, "closed")(k.Generator().Generate())
+			status = k.Status()
+			require.That(t, !status.Healthy && status.Closed, "closed: %+v", status)
 		})
 	}
 }
@@ -437,9 +432,7 @@ func TestKeepOptions(t *testing.T) {
 			create(t, conn{memory: data}, Limits{Nodes: 1 << 17}, nil)
 			space := open(t, failing(data, func(call) bool { return away }), nil)
 			away = true
-			if k, err := new(queue).keep(t, space, c.option); k != nil || !errors.Is(err, c.err) {
-				t.Errorf("%s, for another kind: %v, %v, want %v", name, k, err, c.err)
-			}
+			require.Refuses(t, c.err, "%s, for another kind", name)(new(queue).keep(t, space, c.option))
 		}
 	}
 }
@@ -536,9 +529,7 @@ func TestKeepStarts(t *testing.T) {
 			_, err = k.Generator().Generate()
 			require.ErrorIs(t, err, c.first, "%s: the first ID", name)
 			time.Sleep(c.begins)
-			if _, err := k.Generator().Generate(); err != nil {
-				t.Errorf("%s: after %v: %v", name, c.begins, err)
-			}
+			require.ErrorIs(t, require.Err(k.Generator().Generate()), nil, "%s: after %v", name, c.begins)
 		})
 	}
 	wrong := errors.New("no generator")
@@ -632,9 +623,9 @@ func TestWrongClock(t *testing.T) {
 		least, most     time.Duration // for how long IDs are made
 		err             error         // then
 	}{
-		{50 * time.Second, 0, 20 * time.Minute, 20 * time.Minute, nil},
+		{50 * time.Second, 0, 20 * time.Minute, 20 * time.Minute, nil}, // within MaxSkew
 		{150 * time.Second, 0, 30 * time.Second, 210 * time.Second, randflake.ErrLeaseEnded},
-		{time.Hour, 0, 0, 0, randflake.ErrLeaseEnded},
+		{time.Hour, 0, 0, 0, randflake.ErrLeaseEnded}, // beyond all leases
 		{-time.Hour, 0, 0, 0, randflake.ErrClockBackward},
 		{0, 2 * time.Minute, 3 * time.Minute, 6 * time.Minute, randflake.ErrLeaseEnded},
 		{0, -2 * time.Minute, 3 * time.Minute, 6 * time.Minute, randflake.ErrLeaseEnded},
@@ -668,9 +659,7 @@ func TestWrongClock(t *testing.T) {
 			server.Store(0)
 			k.Generator().Generate() // may be refused, and then has the keeper take a lease
 			time.Sleep(2 * time.Second)
-			if _, err := k.Generator().Generate(); err != nil {
-				t.Errorf("%+v: the clock is right again: %v", c, err)
-			}
+			require.ErrorIs(t, require.Err(k.Generator().Generate()), nil, "%+v: the clock is right again", c)
 		})
 	}
 }
@@ -700,9 +689,7 @@ func TestClockSetTwice(t *testing.T) {
 				}
 				k.Generator().Generate()
 				time.Sleep(2 * time.Second)
-				if _, err := k.Generator().Generate(); err != nil {
-					t.Errorf("the clock set to %v: %v", clock.now(), err)
-				}
+				require.ErrorIs(t, require.Err(k.Generator().Generate()), nil, "the clock is set to %v", clock.now())
 			}
 		})
 	}
@@ -732,60 +719,72 @@ func TestUnfitLease(t *testing.T) {
 	})
 }
 
+// An absence is a store that is away for a while, and the tries of a keeper meanwhile.
+type absence struct {
+	*testing.T
+	*memory
+	away   atomic.Bool
+	hangs  bool // a try ends with its context
+	keeper *Keeper[*queue]
+	last   time.Time       // when the last try ended
+	pauses []time.Duration // that began while leases were left for 30 s or more
+	urgent int             // how many pauses began later
+}
+
+func (a *absence) call(ctx context.Context, c call) (Answer, error) {
+	if !a.away.Load() {
+		return a.do(c), nil
+	}
+	left := time.Until(a.keeper.Status().End)
+	if !a.last.IsZero() {
+		a.notePause(time.Since(a.last), left)
+	}
+	if a.hangs {
+		began := time.Now()
+		<-ctx.Done()
+		want := 25 * time.Second
+		if left < 30*time.Second {
+			want = 3 * time.Second
+		}
+		took := time.Since(began)
+		require.That(a, took == want || !a.away.Load(), "a try of %v, %v before the end, want %v", took, left, want)
+	}
+	a.last = time.Now()
+	return Answer{}, errAway
+}
+
+// notePause notes a pause, at the end of which leases are left for a time.
+func (a *absence) notePause(pause, left time.Duration) {
+	if left+pause >= 30*time.Second {
+		a.pauses = append(a.pauses, pause)
+		return
+	}
+	a.urgent++
+	require.That(a, pause <= 2*time.Second, "a pause of %v, %v before the end", pause, left)
+}
+
 // TestRetries: while the store is away tries become rarer, up to one in 30 s, and more frequent when IDs are
 // about to end. A try lasts 25 s at most, so that a pause of 2 s and a try of 3 s fit after it, and 3 s then.
 func TestRetries(t *testing.T) {
 	for _, hangs := range []bool{false, true} {
 		bubble(t, func(t *testing.T) {
-			var away atomic.Bool
-			var k *Keeper[*queue]
-			var last time.Time // when the last try ended
-			var pauses []time.Duration
-			data, urgent := newMemory(), 0
-			create(t, conn{memory: data}, Limits{}, nil)
-			s := open(t, conn{data, func(ctx context.Context, c call) (Answer, error) {
-				if !away.Load() {
-					return data.do(c), nil
-				}
-				left := time.Until(k.Status().End)
-				pause := time.Since(last)
-				switch {
-				case last.IsZero():
-				case left+pause >= 30*time.Second: // when the pause began
-					pauses = append(pauses, pause)
-				default:
-					urgent++
-					require.That(t, pause <= 2*time.Second, "a pause of %v, %v before the end", pause, left)
-				}
-				began := time.Now()
-				if hangs {
-					<-ctx.Done()
-					took, most := time.Since(began), 25*time.Second
-					if left < 30*time.Second {
-						most = 3 * time.Second
-					}
-					if took != most && away.Load() {
-						t.Errorf("a try of %v, %v before the end, want %v", took, left, most)
-					}
-				}
-				last = time.Now()
-				return Answer{}, errAway
-			}}, nil)
-			var err error
-			k, err = new(queue).keep(t, s)
+			a := &absence{T: t, memory: newMemory(), hangs: hangs}
+			create(t, conn{memory: a.memory}, Limits{}, nil)
+			k, err := new(queue).keep(t, open(t, conn{a.memory, a.call}, nil))
 			require.NoError(t, err)
 			defer k.Close()
+			a.keeper = k
 			time.Sleep(5 * time.Minute)
-			away.Store(true)
+			a.away.Store(true)
 			time.Sleep(8 * time.Minute)
-			away.Store(false)
+			a.away.Store(false)
 			synctest.Wait()
-			for i, pause := range pauses {
+			for i, pause := range a.pauses {
 				most := min(time.Second<<i, 30*time.Second)
 				require.That(t, pause >= most/2 && pause <= most,
 					"pause %d: %v, want %v at most, and half of it at least", i, pause, most)
 			}
-			require.That(t, len(pauses) >= 3 && urgent >= 20, "%d pauses, %d urgent tries", len(pauses), urgent)
+			require.That(t, len(a.pauses) >= 3 && a.urgent >= 20, "%d pauses, %d urgent tries", len(a.pauses), a.urgent)
 		})
 	}
 }

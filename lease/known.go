@@ -1,7 +1,5 @@
 package lease
 
-import "bytes"
-
 // known is what this handle is sure is durable in the space: what its latest swap showed. If a later
 // answer shows something older, data was lost: see detect.go.
 type known struct {
@@ -19,7 +17,7 @@ func (s *Space) addKnown(seen *snapshot) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	seen.known = s.known
-	seen.known.values = nil // it changes
+	seen.known.values = nil // later calls change the map
 	seen.knownValue = s.known.values[seen.record.name]
 	seen.knownLeases = s.known.values[leasesRecord.name]
 }
@@ -59,33 +57,39 @@ func (s *Space) rememberRetired(as retirement) {
 	s.known.meta = &m
 }
 
-// learn remembers what a swap of this handle has made durable. What another call has learned of a
-// later swap stays. In a new term all that was known before is dropped.
-//
-// Within a term the known meta stays too. It can only become retired, which rememberRetired is for:
-// after may be older than that.
+// learn remembers what a swap of this handle has made durable. Answers of two calls may come in any order:
+// what is known of a later swap stays.
 func (s *Space) learn(after *snapshot) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.known.meta == nil || s.known.meta.Term != after.meta.Term {
-		if s.known.meta != nil && s.known.meta.FloorsSet >= after.meta.FloorsSet {
-			return // the swap was decided before a loss that this handle has noted since
-		}
-		s.known = known{meta: after.meta, values: map[string][]byte{}}
+	if !s.known.enterTerm(after.meta) {
+		return
 	}
-
 	s.known.position = max(s.known.position, after.Position)
-
 	name := after.record.name
-	latest := s.known.values[name]
-	learnedMeanwhile := !bytes.Equal(latest, after.knownValue)
-	if learnedMeanwhile && after.wentBackFrom(latest, after.value) {
+	if after.wentBackFrom(s.known.values[name], after.value) {
 		return
 	}
 	s.known.values[name] = after.value
 	if len(s.known.values) > mostKnown {
 		s.forgetCounter(name)
 	}
+}
+
+// enterTerm drops what is known of an earlier term than that of m. It returns false if m is of an earlier one
+// itself: of a swap that was decided before a loss that this handle has noted since.
+//
+// Within a term the known meta stays. There it can only become retired, which rememberRetired is for, and m may
+// be older than that.
+func (k *known) enterTerm(m *meta) bool {
+	switch {
+	case k.meta != nil && k.meta.Term == m.Term:
+		return true
+	case k.meta != nil && k.meta.FloorsSet >= m.FloorsSet:
+		return false
+	}
+	*k = known{meta: m, values: map[string][]byte{}}
+	return true
 }
 
 // forgetCounter forgets the value of some counter other than keep. If that counter goes back, only

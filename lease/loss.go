@@ -47,6 +47,17 @@ func (s *Space) noteLoss(ctx context.Context, seen *snapshot, why string) error 
 	return err
 }
 
+// settle has a loss noted until the space shows none.
+func (s *Space) settle(ctx context.Context) error {
+	return s.untilDone(ctx, func(seen *snapshot) (done bool, err error) {
+		loss := seen.loss()
+		if loss == "" {
+			return true, nil
+		}
+		return false, s.noteLoss(ctx, seen, loss)
+	})
+}
+
 // tryToNote marks the space, and then has the floor set. There are three outcomes:
 //
 //   - noted: the floor was set after the mark, by this process or by another one.
@@ -59,32 +70,6 @@ func (s *Space) tryToNote(ctx context.Context, seen *snapshot, why string) (note
 		return false, err
 	}
 	return s.floorAfter(ctx, marked, seen.restoredMeta().FloorsSet, why)
-}
-
-// floorAfter sets the floor as long as there is a mark. If there is none any more, the loss is noted if this
-// process marked the space, and the floor was set since: it was set floorsSet times before the mark.
-func (s *Space) floorAfter(ctx context.Context, marked bool, floorsSet int, why string) (noted bool, err error) {
-	err = s.untilDone(ctx, func(latest *snapshot) (done bool, err error) {
-		if !latest.isMarked() {
-			floorIsSet := latest.meta != nil && latest.meta.FloorsSet > floorsSet // by another process
-			noted = marked && floorIsSet
-			return true, nil
-		}
-		noted, err = s.setFloor(ctx, latest, why)
-		return noted, err
-	})
-	return noted, err
-}
-
-// settle has a loss noted until the space shows none.
-func (s *Space) settle(ctx context.Context) error {
-	return s.untilDone(ctx, func(seen *snapshot) (done bool, err error) {
-		loss := seen.loss()
-		if loss == "" {
-			return true, nil
-		}
-		return false, s.noteLoss(ctx, seen, loss)
-	})
 }
 
 // mark puts a loss mark, unless there is a mark. If the space is gone, it is made again. It is not
@@ -112,10 +97,20 @@ func (s *Space) putMark(ctx context.Context, seen *snapshot, m *meta) (done bool
 	return after.Swapped, nil
 }
 
-func (seen *snapshot) isMarked() bool { return seen.meta != nil && seen.meta.isMarked() }
-
-// isNew reports whether the mark is that of a new space, whose floor is not set yet.
-func (seen *snapshot) isNew() bool { return seen.meta != nil && seen.meta.Lineage == newMark }
+// floorAfter sets the floor while there is a mark. If another process has set it, the loss is noted if this
+// one had marked the space: before the mark the floor was set floorsSet times.
+func (s *Space) floorAfter(ctx context.Context, marked bool, floorsSet int, why string) (noted bool, err error) {
+	err = s.untilDone(ctx, func(latest *snapshot) (done bool, err error) {
+		if latest.isMarked() {
+			noted, err = s.setFloor(ctx, latest, why)
+			return noted, err
+		}
+		floorIsSet := latest.meta != nil && latest.meta.FloorsSet > floorsSet
+		noted = marked && floorIsSet
+		return true, nil
+	})
+	return noted, err
+}
 
 // setFloor sets the floor, and chooses a slice of the reserve, if meta and leases are still those of
 // seen, which has the mark. It is not done if another process was faster, or the data was replaced.
@@ -148,20 +143,6 @@ func (s *Space) setFloor(ctx context.Context, seen *snapshot, why string) (done 
 	return s.putMeta(ctx, seen, m, leases)
 }
 
-// newFloor returns the floor for a loss that is noted at a time: the first window that no process
-// with a right clock can have taken by then.
-func (l Limits) newFloor(noted time.Time) int64 {
-	return l.WindowOf(noted.Add(l.MaxSkew)) + l.Ahead + 1
-}
-
-// floorExcess returns how far the floor lies beyond what right clocks can have set by now, or 0. The
-// clock of who set it was at most MaxSkew ahead of this one.
-func (m *meta) floorExcess(now time.Time) time.Duration {
-	latest := m.newFloor(now.Add(m.MaxSkew))
-	windows := min(max(m.Floor-latest, 0), math.MaxInt64/int64(m.Window))
-	return m.Window * time.Duration(windows)
-}
-
 // restoredMeta returns the meta that is there, with what the store may have lost and this handle knows.
 // A space that is gone is made again as this handle knew it.
 func (seen *snapshot) restoredMeta() *meta {
@@ -182,4 +163,23 @@ func (seen *snapshot) restoredMeta() *meta {
 	m.Begin = max(m.Begin, knownMeta.Begin)
 	m.Floor = max(m.Floor, knownMeta.Floor)
 	return &m
+}
+
+func (seen *snapshot) isMarked() bool { return seen.meta != nil && seen.meta.isMarked() }
+
+// isNew reports whether the mark is that of a new space, whose floor is not set yet.
+func (seen *snapshot) isNew() bool { return seen.meta != nil && seen.meta.Lineage == newMark }
+
+// newFloor returns the floor for a loss that is noted at a time: the first window that no process
+// with a right clock can have taken by then.
+func (l Limits) newFloor(noted time.Time) int64 {
+	return l.WindowOf(noted.Add(l.MaxSkew)) + l.Ahead + 1
+}
+
+// floorExcess returns how far the floor lies beyond what right clocks can have set by now, or 0. The
+// clock of who set it was at most MaxSkew ahead of this one.
+func (m *meta) floorExcess(now time.Time) time.Duration {
+	latest := m.newFloor(now.Add(m.MaxSkew))
+	windows := min(max(m.Floor-latest, 0), math.MaxInt64/int64(m.Window))
+	return m.Window * time.Duration(windows)
 }

@@ -20,7 +20,7 @@ type meta struct {
 	UID       string `json:"uid"`           // random, and the space's for life
 	Term      string `json:"term"`          // the UID, then random, new with each loss: within one term records only grow
 	FloorsSet int    `json:"floorsSet"`     // how often: for a loss, a change of trust, a move, or IDs in use
-	Begin     int64  `json:"-"`             // a window: none before it is ever leased, as an earlier space may have
+	Begin     int64  `json:"-"`             // a window: none before it is leased, as an earlier space may have done that
 	Floor     int64  `json:"-"`             // a window: those before it are leased from the reserve alone
 	Tick      int64  `json:"-"`             // of the slice for windows before the floor: see reserve.go; 0 for none
 	Why       string `json:"why,omitempty"` // why there is a floor
@@ -55,6 +55,18 @@ type storedTimes struct {
 
 // A program that knows another format would grant what this one forbids.
 const metaFormat = 1
+
+// Marks of a space in which a process has seen a loss, and the floor is not set yet. They stand in
+// the place of the lineage, and are no engine's: so every process sees a loss.
+const (
+	lossMark  = "lost"
+	trustMark = "lost, as trust changed" // by a person, just now
+	newMark   = "lost, as a new space"   // of a new space, which may replace one that was lost
+)
+
+func (m *meta) isMarked() bool {
+	return m.Lineage == lossMark || m.Lineage == trustMark || m.Lineage == newMark
+}
 
 // newMeta returns the meta of a new space, with its mark. seen shows that there is none.
 func newMeta(seen *snapshot, limits Limits, config Config) *meta {
@@ -125,18 +137,6 @@ func decodeMeta(value []byte) (*meta, error) {
 		return nil, errors.New("no window or tick begins at one of its times")
 	}
 	return m, nil
-}
-
-// Marks of a space in which a process has seen a loss, and the floor is not set yet. They stand in
-// the place of the lineage, and are no engine's: so every process sees a loss.
-const (
-	lossMark  = "lost"
-	trustMark = "lost, as trust changed" // by a person, just now
-	newMark   = "lost, as a new space"   // of a new space, which may replace one that was lost
-)
-
-func (m *meta) isMarked() bool {
-	return m.Lineage == lossMark || m.Lineage == trustMark || m.Lineage == newMark
 }
 
 // matches reports whether an answer comes from the data of this meta.

@@ -8,19 +8,18 @@ import (
 
 // A move has three steps. One that was stopped is called again, and goes on from there:
 //
-//  1. look sees both spaces, and announce.go puts a meta entry that only announces the new one: to all
-//     but moves there is no space yet. movecounters.go adds the counters, which wait.
+//  1. announce.go puts a meta entry that only announces the new space: to all but moves there is no space
+//     yet. movecounters.go adds the counters, which wait.
 //  2. retire.go retires the old space, for the UID of the new one. So only one can take its place.
-//  3. makeNew copies the counters again, and then puts the new space's meta in place of the
-//     announcement.
+//  3. makeNew copies the counters again, and then puts the new space's meta in place of the announcement.
 //
-// If the data of the new space are lost, it is not made once more: the announcement is gone too, or
-// has another lineage than the data.
+// If the data of the new space are lost, it is not made once more: the announcement is gone too, or has another
+// lineage than the data.
 //
-// Until the third step, another space may be announced in place of the announced one, or created if
-// it is for another secret. Then the announced one is abandoned: it is never made. The meta that came
-// in its place keeps its UID in Abandoned. So an old space that was retired for it can be moved again. Counters
-// that were put for the abandoned one stay, and wait for a person, as those do that a loss of data left behind.
+// Until the third step, another space may be announced in place of the announced one, or created if it is for
+// another secret. Then the announced one is abandoned: it is never made. The meta that came in its place keeps its
+// UID in Abandoned. So an old space that was retired for it can be moved again. Counters that were put for the
+// abandoned one stay, and wait for a person, as those do that a loss of data left behind.
 
 // A move is one call of Move.
 type move struct {
@@ -121,22 +120,22 @@ func (m *meta) succeeds(old *meta) bool {
 	return m.Predecessor == old.UID && (old.Successor == "" || old.Successor == m.UID)
 }
 
-// refuseOther ends a move that finds another space at the new place, by an error.
+// refuseOther returns the error of a move that finds another space at the new place. If the old space was retired for
+// one that was abandoned there, it is retired for none, so that it can move elsewhere.
 func (mv *move) refuseOther(ctx context.Context, oldMeta, otherMeta *meta) error {
 	if otherMeta.UID == oldMeta.UID { // perhaps by another address
 		return fmt.Errorf("%w: %s and %s are the same space, or one is a copy of the other: take another name or store",
 			ErrExists, mv.from, mv.to)
 	}
-	again := ""
+	err := fmt.Errorf("%w: %s: it did not take the place of %s", ErrExists, mv.to, mv.from)
 	if slices.Contains(otherMeta.Abandoned, oldMeta.Successor) {
-		forAnotherMove := retirement{Retired: true} // without a successor: that one is never made
-		if _, err := mv.from.retire(ctx, forAnotherMove, otherMeta.Abandoned); err != nil {
+		forNone := retirement{Retired: true}
+		if _, err := mv.from.retire(ctx, forNone, otherMeta.Abandoned); err != nil {
 			return err
 		}
-		again = ", which can be moved again"
+		err = fmt.Errorf("%w, which can be moved again", err)
 	}
-	return fmt.Errorf("%w: %s: it did not take the place of %s%s: take another name or store",
-		ErrExists, mv.to, mv.from, again)
+	return fmt.Errorf("%w: take another name or store", err)
 }
 
 // makeNew makes the announced space, unless another call has made it. The space is not made if its data

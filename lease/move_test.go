@@ -95,8 +95,7 @@ func TestMoveRefused(t *testing.T) {
 		{"the name is wrong", func(*removal) {}, "S", ErrInvalid, false},
 		{"another space moved to the name", func(w *removal) {
 			w.must(w.old.Retire(w.Context()))
-			other := create(w.T, conn{memory: newMemory()}, Limits{}, w.clock)
-			require.Done(w)(w.moveTo(conn{memory: w.to}, other))
+			require.Done(w)(w.moveTo(conn{memory: w.to}, w.another()))
 		}, "s", ErrExists, true},
 		{"there is no space", func(w *removal) { w.from.restore(state{}) }, "s", ErrNoSpace, false},
 		{"the old clock is wrong", func(w *removal) { w.from.clock = late }, "s", ErrClock, false},
@@ -139,16 +138,12 @@ func TestMoveRefused(t *testing.T) {
 			s, err := w.move(never(), tt.name)
 			require.That(t, errors.Is(err, tt.err) && s == nil, "%v, %v, want %v", s, err, tt.err)
 			w.wantMark(tt.retired)
-			if w.to == w.from && !reflect.DeepEqual(w.from.snapshot(), before) {
-				t.Error("a move to itself writes something")
-			}
+			require.That(t, w.to != w.from || reflect.DeepEqual(w.from.snapshot(), before), "a move to itself writes something")
 		})
 	}
 	w := newRemoval(t, Limits{})
 	create(t, conn{memory: w.to}, Limits{}, w.clock)
-	if _, err := w.move(&fuse{last: 4, once: true}, "s"); !errors.Is(err, errAway) {
-		t.Errorf("%v, as the old store does not say whether it is the one that moved there", err)
-	}
+	require.Refuses(t, errAway, "as the old store does not say whether it moved there")(w.move(&fuse{last: 4, once: true}, "s"))
 	w.wantMark(false)
 }
 
@@ -193,9 +188,8 @@ func TestMoveOverlap(t *testing.T) {
 	old := createAs(t, conn{memory: w.to}, Config{Name: "old", CheckValue: secret, NeverUsed: true, Clock: w.clock})
 	mute := unlisted{conn{memory: newMemory()}}
 	require.Refuses(t, errAway, "to a store that does not list its spaces")(w.moveTo(mute, old))
-	if _, err := Move(t.Context(), old, conn{memory: w.to}, Config{Name: "new", Clock: w.clock}); err != nil {
-		t.Errorf("to another name in its store: %v", err)
-	}
+	toAnotherName := Config{Name: "new", Clock: w.clock} // in its store
+	require.Done(t)(Move(t.Context(), old, conn{memory: w.to}, toAnotherName))
 }
 
 // wantMark checks whether the old space is retired.
@@ -207,43 +201,44 @@ func (w *removal) wantMark(want bool) {
 // TestMoveByTwo: before any call of a move another process moves the space to the same place, and uses it, or
 // makes another space there.
 func TestMoveByTwo(t *testing.T) {
-	type request = call
-	for what, other := range map[string]func(w *removal){
-		"moves": func(w *removal) {
-			s, err := w.move(never(), "s")
-			w.must(err)
-			require.Done(t)(s.TakeNumbers(t.Context(), "b", Period{}, 5))
-		},
-		"makes": (*removal).obstruct,
+	move := func(w *removal) {
+		s, err := w.move(never(), "s")
+		w.must(err)
+		require.Done(t)(s.TakeNumbers(t.Context(), "b", Period{}, 5))
+	}
+	for _, tt := range []struct {
+		what  string
+		other func(w *removal)
+		again error // of the move when it is run again
+	}{
+		{"moves it", move, nil},
+		{"makes another one", (*removal).obstruct, ErrExists},
 	} {
-		for call := 1; ; call++ {
+		for nth := 1; ; nth++ {
 			w := newRemoval(t, Limits{})
 			calls := 0
-			to := conn{w.to, func(_ context.Context, c request) (Answer, error) {
-				if calls++; calls == call {
-					other(w)
+			to := conn{w.to, func(_ context.Context, c call) (Answer, error) {
+				calls++
+				if calls == nth {
+					tt.other(w)
 				}
 				return w.to.do(c), nil
 			}}
 			_, err := w.moveTo(to, w.open(conn{memory: w.from}))
-			if calls < call {
-				require.That(t, err == nil && call >= 5, "%d calls, %v", calls, err)
+			if calls < nth {
+				require.That(t, err == nil && nth >= 5, "%d calls, %v", calls, err)
 				break
 			}
-			expected := errors.Is(err, ErrExists) || errors.Is(err, errBusy) || err == nil && what == "moves"
-			require.That(t, expected,
-				"another process %s it before call %d: %v, want ErrExists or errBusy", what, call, err)
-			if what == "makes" && call <= 2 {
+			isRight := errors.Is(err, ErrExists) || errors.Is(err, errBusy) || err == nil && tt.again == nil
+			require.That(t, isRight, "another process %s before call %d: %v, want ErrExists or errBusy", tt.what, nth, err)
+			if tt.again != nil && nth <= 2 {
 				w.wantMark(false)
 			}
 			s, err := w.move(never(), "s")
-			if what == "makes" && !errors.Is(err, ErrExists) || what == "moves" && err != nil {
-				t.Errorf("another process %s it before call %d: run again: %v", what, call, err)
+			require.ErrorIs(t, err, tt.again, "another process %s before call %d: run again", tt.what, nth)
+			if err == nil {
+				wantNext(t, s, "b", 15, "another process %s before call %d", tt.what, nth)
 			}
-			if err != nil {
-				continue
-			}
-			wantNext(t, s, "b", 15, "another process %s it before call %d", what, call)
 		}
 	}
 }
@@ -343,9 +338,8 @@ func TestMoveBack(t *testing.T) {
 		run, err := s.TakeNumbers(t.Context(), "a", Period{}, 1)
 		require.That(t, err == nil && run.First == 15,
 			"killed at call %d: %+v, %v, want number 15", stopped+1, run, err)
-		if c, err := s.Counter(t.Context(), "b"); err != nil || !c.Lost {
-			t.Errorf("killed at call %d: %+v, %v, want a counter that waits", stopped+1, c, err)
-		}
+		c, err := s.Counter(t.Context(), "b")
+		require.That(t, err == nil && c.Lost, "killed at call %d: %+v, %v, want a counter that waits", stopped+1, c, err)
 	}
 	require.That(t, stopped >= 10, "a move makes the space at call %d: some were not counted", stopped+1)
 }
@@ -401,10 +395,7 @@ func TestMoveTrust(t *testing.T) {
 			config := Config{Name: "s", Clock: w.clock, Trust: trust}
 			return Move(t.Context(), open(t, fused{conn{memory: w.from}, f}, w.clock), fused{conn{memory: w.to}, f}, config)
 		}
-		_, err := move(&fuse{last: last}, true)
-		if !errors.Is(err, errAway) {
-			t.Fatal(err)
-		}
+		require.Refuses(t, errAway, "the first move")(move(&fuse{last: last}, true))
 		w.wantMark(last == afterMark)
 		w.to.doubt = "no replica has it"
 		require.Refuses(t, ErrUnsafe, "in doubt")(move(never(), true))
@@ -441,54 +432,53 @@ func TestMoveVanished(t *testing.T) {
 }
 
 // TestMoveAddress: a program whose store's name leads to the new space, such as after a change in DNS, goes on
-// there as if it had been told, unless it knows that its own space is retired. It costs the new space nothing.
+// there as if it had been told, and has the reserve and the counters. It costs the new space nothing.
 func TestMoveAddress(t *testing.T) {
-	for _, saw := range []bool{true, false} {
-		w := newRemoval(t, Limits{})
-		p := w.open(conn{memory: w.from})
-		present := p.Limits().WindowOf(noon)
-		require.Done(t)(p.Take(t.Context(), present, present+5, 1))
-		require.Done(w)(w.move(never(), "s"))
-		if saw {
-			wantRetired(t, p)
-		}
-		w.from.restore(w.to.snapshot())
-		w.now = noon.Add(2 * time.Minute)
-		if saw {
-			_, err := takeWindow(t.Context(), p, present+2, 1)
-			_, number := p.TakeNumbers(t.Context(), "a", Period{}, 1)
-			report := p.ReportLoss(t.Context(), "a mistake")
-			retire := p.Retire(t.Context())
-			for _, err := range []error{err, number, report, retire} {
-				require.That(t, errors.Is(err, ErrRetired), "%v, want ErrRetired", err)
-			}
-			w.wantMark(false)
-			continue
-		}
-		if l, err := takeWindow(t.Context(), p, present+2, 1); err != nil || l.FirstNode < p.Limits().mainNodes() {
-			t.Errorf("%+v, %v, want a lease of the reserve", l, err)
-		}
-		run, err := p.TakeNumbers(t.Context(), "a", Period{}, 1)
-		require.That(t, err == nil && run.First == 10, "%+v, %v, want number 10", run, err)
-		w.wantMark(false)
-	}
+	w, p, present := movedUnder(t)
+	w.from.restore(w.to.snapshot())
+	w.now = noon.Add(2 * time.Minute)
+	l, err := takeWindow(t.Context(), p, present+2, 1)
+	require.That(t, err == nil && l.FirstNode >= p.Limits().mainNodes(), "%+v, %v, want a lease of the reserve", l, err)
+	require.Gives(t, Run{10, 1, 1}, "TakeNumbers")(p.TakeNumbers(t.Context(), "a", Period{}, 1))
+	w.wantMark(false)
 }
 
-// TestMoveReplaced: a move that is refused writes nothing. One that was stopped makes room for another one, and
-// its space, which is retired, can be moved again: to the same name, or elsewhere.
-func TestMoveReplaced(t *testing.T) {
-	another := func(w *removal) *Space {
-		return create(w.T, conn{memory: newMemory()}, Limits{}, w.clock)
-	}
+// TestMoveAddressRetired: a program that knows that its own space is retired does not go on in the new one.
+func TestMoveAddressRetired(t *testing.T) {
+	w, p, present := movedUnder(t)
+	wantRetired(t, p)
+	w.from.restore(w.to.snapshot())
+	w.now = noon.Add(2 * time.Minute)
+	require.Refuses(t, ErrRetired, "Take")(takeWindow(t.Context(), p, present+2, 1))
+	require.Refuses(t, ErrRetired, "TakeNumbers")(p.TakeNumbers(t.Context(), "a", Period{}, 1))
+	require.ErrorIs(t, p.ReportLoss(t.Context(), "a mistake"), ErrRetired, "ReportLoss")
+	require.ErrorIs(t, p.Retire(t.Context()), ErrRetired, "Retire")
+	w.wantMark(false)
+}
 
+// movedUnder moves a space of which a program p has leases, from a present window on.
+func movedUnder(t *testing.T) (w *removal, p *Space, present int64) {
+	w = newRemoval(t, Limits{})
+	p = w.open(conn{memory: w.from})
+	present = p.Limits().WindowOf(noon)
+	require.Done(t)(p.Take(t.Context(), present, present+5, 1))
+	require.Done(t)(w.move(never(), "s"))
+	return w, p, present
+}
+
+// TestMoveTwice: a space that has moved does not move to another place too, and nothing is written there.
+func TestMoveTwice(t *testing.T) {
 	w := newRemoval(t, Limits{})
 	require.Done(w)(w.move(never(), "s"))
 	mistake := newMemory()
-	if _, err := w.moveTo(conn{memory: mistake}, w.old); !errors.Is(err, ErrRetired) || len(mistake.data) > 0 {
-		t.Errorf("moved twice: %v, and %v in the store", err, mistake.data)
-	}
-	require.Done(w)(w.moveTo(conn{memory: mistake}, another(w)))
+	require.Refuses(t, ErrRetired, "moved twice")(w.moveTo(conn{memory: mistake}, w.old))
+	require.Equal(t, len(mistake.data), 0, "entries where it did not move")
+	require.Done(w)(w.moveTo(conn{memory: mistake}, w.another()))
+}
 
+// TestMoveReplaced: a move that was stopped makes room for another one, and its space, which is retired, can be
+// moved again: to the same name, or elsewhere if the other one has made its space there.
+func TestMoveReplaced(t *testing.T) {
 	for _, made := range []bool{false, true} {
 		w := newRemoval(t, Limits{})
 		w.move(&fuse{last: afterMark}, "s")
@@ -500,8 +490,7 @@ func TestMoveReplaced(t *testing.T) {
 		if !made {
 			f.last = 4 // after the announcement
 		}
-		other := another(w)
-		w.moveTo(fused{conn{memory: w.to}, f}, other)
+		w.moveTo(fused{conn{memory: w.to}, f}, w.another())
 		require.Equal(t, w.to.metaOf("s") != nil, made, "the other space is there")
 
 		s, err := w.move(never(), "s")
@@ -530,9 +519,7 @@ func TestMoveObstructed(t *testing.T) {
 		}
 		require.Refuses(t, ErrExists, "pending: %v", pending)(w.move(never(), "s"))
 		w.to = newMemory()
-		if _, err := w.move(never(), "s"); err != nil {
-			t.Errorf("pending: %v: %v", pending, err)
-		}
+		require.Done(t)(w.move(never(), "s"))
 	}
 }
 

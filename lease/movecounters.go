@@ -17,19 +17,18 @@ func (mv *move) announceCounters(ctx context.Context, uid string) error {
 	if err != nil {
 		return err
 	}
-	if !seen.announces(uid) {
-		if seen.meta != nil {
-			return nil // the space was made, or the third step says what came in its place
-		}
-		// The old space must not be retired for one that is never made.
+	switch {
+	case seen.meta != nil: // the space was made, or the third step says what came in its place
+		return nil
+	case !seen.announces(uid): // the old space must not be retired for one that is never made
 		return fmt.Errorf("%w: %s: data was lost meanwhile, or another move has begun: try again", ErrOutcomeUnknown, mv.to)
 	}
 	return mv.from.eachCounter(ctx, func(name string, value []byte) error {
 		if _, err := decodeCounter(name, value, ""); err != nil {
 			return err
 		}
-		absent := &snapshot{record: counterRecord(name), rawMeta: seen.rawMeta}
-		_, err := mv.to.swap(ctx, absent, Entry{absent.record.name, value})
+		withoutIt := &snapshot{record: counterRecord(name), rawMeta: seen.rawMeta}
+		_, err := mv.to.swap(ctx, withoutIt, Entry{withoutIt.record.name, value})
 		return err
 	})
 }
@@ -110,4 +109,24 @@ func (s *Space) eachCounter(ctx context.Context, do func(name string, value []by
 	return s.eachEntry(ctx, prefix, func(e Entry) error {
 		return do(strings.TrimPrefix(e.Name, prefix), e.Value)
 	})
+}
+
+// eachEntry calls do for each entry of the engine whose name begins with prefix, by name, until do fails.
+func (s *Space) eachEntry(ctx context.Context, prefix string, do func(Entry) error) error {
+	after := ""
+	for {
+		entries, err := s.engine.List(ctx, prefix, after, 1000)
+		if err != nil {
+			return s.storeError("list", err)
+		}
+		if len(entries) == 0 {
+			return nil
+		}
+		for _, e := range entries {
+			if err := do(e); err != nil {
+				return err
+			}
+			after = e.Name
+		}
+	}
 }

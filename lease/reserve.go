@@ -85,9 +85,9 @@ func (m *meta) leasingResumes(now time.Time) time.Time {
 	if opens.Before(begin) {
 		opens = begin
 	}
+	first := max(m.WindowOf(now), m.WindowOf(opens))
 	_, end := m.servedWindows(m.Tick)
-	present := m.WindowOf(now)
-	if max(present, m.WindowOf(opens)) >= min(end, m.Floor) {
+	if first >= min(end, m.Floor) {
 		return time.Time{}
 	}
 	return opens

@@ -273,9 +273,7 @@ func TestLossesTooOften(t *testing.T) {
 			data.replace(fmt.Sprint(loss))
 			require.NoError(t, space.ReportLoss(t.Context(), "it is lost again"))
 			time.Sleep(time.Minute)
-			if has := q.has(time.Now()); has && loss > 6 {
-				t.Errorf("after %d losses there is a lease", loss+1)
-			}
+			require.That(t, loss <= 6 || !q.has(time.Now()), "after %d losses there is a lease", loss+1)
 		}
 		time.Sleep(9 * time.Second)
 		require.That(t, q.has(time.Now()), "no IDs 69 s after the last loss")

@@ -20,8 +20,8 @@ func (s *Space) Retire(ctx context.Context) error {
 	return err
 }
 
-// retire puts a retirement, and returns a snapshot in which it is there. It replaces one for an
-// abandoned space, even if it has no successor itself.
+// retire puts a retirement, and returns a snapshot in which it is there. A retirement for a successor stays, unless
+// that is one of those abandoned, which are never made.
 func (s *Space) retire(ctx context.Context, as retirement, abandoned []string) (retired *snapshot, err error) {
 	err = s.untilDone(ctx, func(seen *snapshot) (done bool, err error) {
 		if seen.meta == nil {
@@ -29,19 +29,20 @@ func (s *Space) retire(ctx context.Context, as retirement, abandoned []string) (
 		}
 		loss := seen.loss()
 		found := seen.meta.retirement
-		isReplaced := slices.Contains(abandoned, found.Successor)
-		isWanted := found.Retired && (as.Successor == "" || as.Successor == found.Successor)
+		isForAbandoned := slices.Contains(abandoned, found.Successor)
+		getsSuccessor := as.Successor != "" && found.Successor == ""
+		isForAnother := as.Successor != "" && found.Successor != as.Successor
 		switch {
 		case loss != "":
 			return false, s.noteLoss(ctx, seen, loss)
-		case isWanted && !isReplaced:
-			s.rememberRetired(found)
-			retired = seen
-			return true, nil
-		case found.Successor != "" && !isReplaced:
+		case !found.Retired, isForAbandoned, getsSuccessor:
+			return false, s.putRetirement(ctx, seen, as)
+		case isForAnother:
 			return false, s.moveError(seen.meta)
 		}
-		return false, s.putRetirement(ctx, seen, as)
+		s.rememberRetired(found)
+		retired = seen
+		return true, nil
 	})
 	return retired, err
 }

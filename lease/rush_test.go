@@ -143,9 +143,8 @@ func TestRush(t *testing.T) {
 			if tt.again == 0 {
 				return
 			}
-			if again := c.outlive(t); again > tt.again {
-				t.Errorf("%d keepers, %v a call: leases %v after an outage, want %v", tt.size, tt.delay, again, tt.again)
-			}
+			again := c.outlive(t)
+			require.That(t, again <= tt.again, "leases %v after an outage, want %v", again, tt.again)
 		})
 	}
 }

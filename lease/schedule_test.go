@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -23,9 +24,6 @@ func playMany(t *testing.T, few int, play func(seed uint64, logs bool) string) {
 		few /= 10
 	}
 	most := cmp.Or(*schedules, few)
-	if testing.Short() && *schedules == 0 {
-		most = few / 10 // for the race detector, of which one goroutine needs little, and for emulated machines
-	}
 	seed := cmp.Or(*first, rand.Uint64N(1e9))
 	began := time.Now()
 	n := 0
@@ -36,6 +34,29 @@ func playMany(t *testing.T, few int, play func(seed uint64, logs bool) string) {
 		seed++
 	}
 	t.Logf("%d schedules", n)
+}
+
+// An event of a schedule happens as often as its weight says beside those of the others, if it may happen now.
+type event struct {
+	weight int
+	may    bool
+	do     func()
+}
+
+// anyOf returns a random one of the events that may happen. There must be one.
+func anyOf(random *rand.Rand, events []event) event {
+	events = slices.DeleteFunc(events, func(e event) bool { return !e.may })
+	sum := 0
+	for _, e := range events {
+		sum += e.weight
+	}
+	at := random.IntN(sum)
+	i := 0
+	for at >= events[i].weight {
+		at -= events[i].weight
+		i++
+	}
+	return events[i]
 }
 
 const genesis = 1800000000

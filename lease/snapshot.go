@@ -9,21 +9,22 @@ import (
 	"github.com/randflake/randflake/lease/internal/taken"
 )
 
-// A snapshot is what an answer of the engine shows of the space and one of its records, with the
-// evidence and the clocks.
+// A snapshot is what an answer of the engine shows of the space and one of its records, with evidence and clocks.
 //
-// The call took from asked to answered. What a take may have goes by asked, the earliest time that
-// it can be; the floor by later(), the latest.
+// The call took from asked to answered. What a take may have goes by asked, the earliest time that it can be, and
+// the floor by later(), the latest.
 type snapshot struct {
 	Answer
+	asked    time.Time // by the process's clock, before the call
+	answered time.Time // by the same clock, after the call
+
+	// The entries.
+	rawMeta     []byte // as meta is stored, or an announcement in its place
+	meta        *meta  // nil if there is no space
+	announced   *meta  // the space that a move is to make, if there is none
 	record      record
-	meta        *meta     // nil if there is no space
-	announced   *meta     // the space that a move is to make, if there is none
-	rawMeta     []byte    // the entry of meta or announced
-	value       []byte    // of the record
-	valueBefore []byte    // the same before a swap, if this is the answer to it and it took effect
-	asked       time.Time // by the process's clock, before the call
-	answered    time.Time // by the same clock, after the call
+	value       []byte // of the record
+	valueBefore []byte // the same before a swap, if this is the answer to one that took effect
 
 	// What the handle knew before the call.
 	known       known
@@ -44,23 +45,25 @@ var leasesRecord = record{entry.Leases, taken.WentBack}
 
 // read reads a record, and meta, which comes along with every record.
 func (s *Space) read(ctx context.Context, r record) (*snapshot, error) {
-	return s.observe(r, func(seen *snapshot) (err error) {
-		seen.Answer, err = s.engine.Read(ctx, s.entryName(metaEntry), s.entryName(r.name))
-		if err != nil {
-			return s.storeError("read", err)
-		}
-		return nil
-	})
+	seen := s.beforeCall(r)
+	answer, err := s.engine.Read(ctx, s.entryName(metaEntry), s.entryName(r.name))
+	if err != nil {
+		return nil, s.storeError("read", err)
+	}
+	return s.afterCall(seen, answer)
 }
 
-// observe returns a snapshot of what a call of the engine answers, or nil and an error.
-func (s *Space) observe(r record, call func(seen *snapshot) error) (*snapshot, error) {
+// beforeCall begins a snapshot, just before a call of the engine.
+func (s *Space) beforeCall(r record) *snapshot {
 	seen := &snapshot{record: r, asked: s.now()}
 	s.addKnown(seen)
-	if err := call(seen); err != nil {
-		return nil, err
-	}
+	return seen
+}
+
+// afterCall completes a snapshot by the engine's answer.
+func (s *Space) afterCall(seen *snapshot, answer Answer) (*snapshot, error) {
 	seen.answered = s.now()
+	seen.Answer = answer
 	if err := seen.decode(s); err != nil {
 		return nil, err
 	}
@@ -89,16 +92,16 @@ func (seen *snapshot) decode(s *Space) error {
 // errMadeAnew says that there is a space, but not the one that this handle knows.
 var errMadeAnew = fmt.Errorf("%w: it was made anew, with other limits or for another secret: start this program again", ErrNoSpace)
 
-// checkSame returns why a handle that knows before can't go on with m, or nil.
-func (s *Space) checkSame(before, m *meta) error {
-	if before == nil {
+// checkSame returns why a handle that knows one meta can't go on with another one, or nil.
+func (s *Space) checkSame(knownMeta, m *meta) error {
+	if knownMeta == nil {
 		return nil
 	}
-	same := before.Limits == m.Limits && before.Check == m.Check
-	if !same { // its windows may be others
+	isSame := knownMeta.Limits == m.Limits && knownMeta.Check == m.Check
+	if !isSame { // its windows may be others
 		return fmt.Errorf("%w: %s", errMadeAnew, s)
 	}
-	if before.Retired && before.UID != m.UID {
+	if knownMeta.Retired && knownMeta.UID != m.UID {
 		return fmt.Errorf("%w: %s: this program used one that was retired, and another space is there now: "+
 			"start this program again", ErrRetired, s)
 	}

@@ -192,14 +192,13 @@ func TestSourceAstray(t *testing.T) {
 			end := time.Now().Add(10 * time.Minute)
 			require.That(t, !status.End.After(end), "%s: leases until %v", name, status.End)
 			time.Sleep(time.Minute)
-			if status := k.Status(); !status.Healthy || status.Err != nil || !q.has(time.Now()) {
-				t.Errorf("%s, and then as it should be: %+v", name, status)
-			}
+			status = k.Status()
+			isWell := status.Healthy && status.Err == nil && q.has(time.Now())
+			require.That(t, isWell, "%s, and then as it should be: %+v", name, status)
 			got := map[randflake.Lease]bool{}
 			for _, lease := range q.leases {
-				if _, granted := s.taken[lease]; !granted || got[lease] {
-					t.Errorf("%s: the generator has %+v: granted: %v, twice: %v", name, lease, granted, got[lease])
-				}
+				_, granted := s.taken[lease]
+				require.That(t, granted && !got[lease], "%s: a lease %+v, granted: %v, twice: %v", name, lease, granted, got[lease])
 				got[lease] = true
 			}
 		})

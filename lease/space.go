@@ -82,11 +82,7 @@ func Create(ctx context.Context, engine Engine, config Config) (*Space, error) {
 	if err != nil {
 		return nil, err
 	}
-	limits, err := config.limits()
-	if err != nil {
-		return nil, err
-	}
-	if err := s.create(ctx, limits, config); err != nil {
+	if err := s.create(ctx, config); err != nil {
 		return nil, err
 	}
 	return s, nil
@@ -95,8 +91,8 @@ func Create(ctx context.Context, engine Engine, config Config) (*Space, error) {
 // create takes two swaps, as noting a loss does (loss.go), so that neither harms when it arrives late: when a
 // space that another process has made meanwhile is lost too. The first one only puts a mark, by which
 // nothing is granted. The second one takes that away, or sets a floor in its place.
-func (s *Space) create(ctx context.Context, limits Limits, config Config) error {
-	marked, err := s.markNew(ctx, limits, config)
+func (s *Space) create(ctx context.Context, config Config) error {
+	marked, err := s.markNew(ctx, config)
 	if err != nil {
 		return err
 	}
@@ -111,7 +107,11 @@ func (s *Space) create(ctx context.Context, limits Limits, config Config) error 
 }
 
 // markNew puts a new space with its mark, if it may be made.
-func (s *Space) markNew(ctx context.Context, limits Limits, config Config) (*snapshot, error) {
+func (s *Space) markNew(ctx context.Context, config Config) (*snapshot, error) {
+	limits, err := config.limits()
+	if err != nil {
+		return nil, err
+	}
 	if err := s.engine.Prepare(ctx); err != nil {
 		return nil, s.storeError("prepare", err)
 	}

@@ -193,9 +193,7 @@ func TestDefaultReserve(t *testing.T) {
 		config := Config{Limits: c.limits, Part: c.part, NoReserve: c.no, Clock: atNoon, NeverUsed: true}
 		data := newMemory()
 		s, err := Create(t.Context(), conn{memory: data}, config)
-		if !errors.Is(err, c.err) || err == nil && s.Limits().Reserve != c.want {
-			t.Errorf("%+v: %v, %v", c, s, err)
-		}
+		require.That(t, errors.Is(err, c.err) && (err != nil || s.Limits().Reserve == c.want), "%+v: %v, %v", c, s, err)
 		if c.want > 0 {
 			require.Refuses(t, ErrMismatch, "Open without a reserve")(Open(t.Context(), conn{memory: data}, Config{NoReserve: true}))
 		}
@@ -253,9 +251,8 @@ func TestCreate(t *testing.T) {
 	s, err := Create(t.Context(), conn{memory: newMemory()}, Config{Name: strings.Repeat("s", 40), Clock: atNoon, NeverUsed: true})
 	require.That(t, err == nil, "the longest name: %v, %v", s, err)
 	born := len(taken.data)
-	if _, err := takeWindow(t.Context(), open(t, conn{memory: taken}, atNoon), 30000000, 1); err != nil || len(taken.data) != born {
-		t.Errorf("the first take: %v, and %d entries, want the %d from birth", err, len(taken.data), born)
-	}
+	require.Done(t)(takeWindow(t.Context(), open(t, conn{memory: taken}, atNoon), 30000000, 1))
+	require.Equal(t, len(taken.data), born, "entries after the first take")
 }
 
 // TestOutcome: an error says that the outcome is unknown only where something may have been changed, and
@@ -337,10 +334,8 @@ func TestSilentEngine(t *testing.T) {
 	for name, do := range map[string]func(context.Context, Engine, Config) (*Space, error){"open": Open, "create": Create} {
 		synctest.Test(t, func(t *testing.T) {
 			began := time.Now()
-			s, err := do(t.Context(), silent, Config{Clock: atNoon})
-			if d := time.Since(began); s != nil || !errors.Is(err, context.DeadlineExceeded) || d != 10*time.Second {
-				t.Errorf("%s: %v, %v after %v", name, s, err, d)
-			}
+			require.Refuses(t, context.DeadlineExceeded, "%s", name)(do(t.Context(), silent, Config{Clock: atNoon}))
+			require.Equal(t, time.Since(began), 10*time.Second, "%s: it waits", name)
 		})
 	}
 }
@@ -368,6 +363,7 @@ func TestOpen(t *testing.T) {
 		require.That(t, errors.Is(openErr, ErrMismatch) && errors.Is(moveErr, ErrMismatch), "%+v: %v, %v", other, openErr, moveErr)
 	}
 	good := data.snapshot()
+	present := s.Limits().WindowOf(noon)
 	for _, change := range []struct {
 		entry, old, new string
 		open, use       error
@@ -406,15 +402,11 @@ func TestOpen(t *testing.T) {
 			data.data[change.entry] = strings.Replace(data.data[change.entry], change.old, change.new, 1)
 		}
 		other := open(t, before(data, isSwap, happens), atNoon)
-		if l, err := takeWindow(t.Context(), other, s.Limits().WindowOf(noon), 1); l != (randflake.Lease{}) || !errors.Is(err, change.use) {
-			t.Errorf("%s meanwhile: take: %v, %v, want %v", change.new, l, err, change.use)
-		}
+		require.Refuses(t, change.use, "take, %s meanwhile", change.new)(takeWindow(t.Context(), other, present, 1))
 		wantOpen(change.open)
-		if l, err := takeWindow(t.Context(), s, s.Limits().WindowOf(noon), 1); !errors.Is(err, change.use) || l != (randflake.Lease{}) {
-			t.Errorf("%s: take: %v, %v, want %v", change.new, l, err, change.use)
-		}
-		if _, err := s.Info(t.Context()); change.use != ErrFull && !errors.Is(err, change.use) {
-			t.Errorf("%s: info: %v, want %v", change.new, err, change.use)
+		require.Refuses(t, change.use, "take, %s", change.new)(takeWindow(t.Context(), s, present, 1))
+		if change.use != ErrFull {
+			require.ErrorIs(t, require.Err(s.Info(t.Context())), change.use, "info, %s", change.new)
 		}
 	}
 }
@@ -443,9 +435,8 @@ func TestInfo(t *testing.T) {
 	want := Info{Limits: limits, MainNodes: 1024, CheckValue: "0102000000000000", ServerTime: noon.Add(time.Second)}
 	check := func(when string, wantErr error) {
 		t.Helper()
-		if info, err := s.Info(t.Context()); info != want || !errors.Is(err, wantErr) {
-			t.Errorf("%s: %+v, %v, want %+v, %v", when, info, err, want, wantErr)
-		}
+		info, err := s.Info(t.Context())
+		require.That(t, info == want && errors.Is(err, wantErr), "%s: %+v, %v, want %+v, %v", when, info, err, want, wantErr)
 	}
 	check("at first", nil)
 	present := s.Limits().WindowOf(noon)

@@ -162,6 +162,9 @@ func (w *removal) init(at *memory, config Config) *Space {
 	return s
 }
 
+// another makes a space for other IDs in a store of its own.
+func (w *removal) another() *Space { return create(w.T, conn{memory: newMemory()}, Limits{}, w.clock) }
+
 // obstruct makes a space for other IDs where the old one is to move.
 func (w *removal) obstruct() { w.init(w.to, Config{CheckValue: [8]byte{2}}) }
 

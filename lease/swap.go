@@ -23,17 +23,16 @@ func (s *Space) swap(ctx context.Context, before *snapshot, put ...Entry) (*snap
 	for i := range put {
 		put[i].Name = s.entryName(put[i].Name)
 	}
-	return s.observe(before.record, func(after *snapshot) (err error) {
-		after.Answer, err = s.engine.Swap(ctx, expect, put)
-		if err != nil {
-			return s.swapError(err)
-		}
-		if after.Swapped {
-			after.valueBefore = before.value
-			after.Entries = withPut(expect, put)
-		}
-		return nil
-	})
+	after := s.beforeCall(before.record)
+	answer, err := s.engine.Swap(ctx, expect, put)
+	if err != nil {
+		return nil, s.swapError(err)
+	}
+	if answer.Swapped {
+		answer.Entries = withPut(expect, put)
+		after.valueBefore = before.value
+	}
+	return s.afterCall(after, answer)
 }
 
 // withPut returns what entries are after a swap that took effect.
@@ -62,9 +61,8 @@ func (s *Space) swapMeta(ctx context.Context, seen *snapshot, m *meta, leases []
 	return s.swap(ctx, seen, put...)
 }
 
-// putMeta does the same as swapMeta, and the handle learns what is there then. It is not done if
-// another process was faster, or if the swap took effect on another copy of the data: m is not of that,
-// so the next answer shows a loss.
+// putMeta does the same as swapMeta, and the handle learns what is there then. It is not done if another process was
+// faster, or if the swap took effect on another copy of the data: m is not of that, so the next answer shows a loss.
 func (s *Space) putMeta(ctx context.Context, seen *snapshot, m *meta, leases []byte) (done bool, err error) {
 	after, err := s.swapMeta(ctx, seen, m, leases)
 	if err != nil {

@@ -13,11 +13,10 @@ import (
 // maxWindows is how many windows one Take may name: the present one, and as many as any limit allows ahead.
 const maxWindows = maxAhead + 1
 
-// Take leases n nodes for each window from first to last, by one change of the space. The nodes are
-// never given back. It returns the leases in the order of their windows. Windows that can't be
-// leased are left out, and the error is then that of the first of them: a WaitError of ErrFull,
-// ErrLoss or ErrAhead where waiting helps. So both leases and an error may be returned. After
-// ErrOutcomeUnknown the nodes may have been taken, and are lost: take again.
+// Take leases n nodes for each window from first to last, by one change of the space. The nodes are never given back.
+// It returns the leases in the order of their windows. Windows that can't be leased are left out, and the error is
+// then that of the first of them: a WaitError of ErrFull, ErrLoss or ErrAhead where waiting helps. So both leases and
+// an error may be returned. After ErrOutcomeUnknown the nodes may have been taken, and are lost: take again.
 func (s *Space) Take(ctx context.Context, first, last int64, n uint32) ([]randflake.Lease, error) {
 	var granted []randflake.Lease
 	var missing error
@@ -126,7 +125,7 @@ func (t *take) checkBeforeFloor(window int64) error {
 	floor := m.start(m.Floor)
 	isNeverServed := m.Tick == 0 || window < m.Begin
 	if isNeverServed {
-		until := m.leasingResumes(t.seen.asked) // for later windows
+		until := m.leasingResumes(t.seen.asked) // when the reserve serves later windows
 		if until.IsZero() {
 			until = floor
 		}

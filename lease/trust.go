@@ -32,9 +32,8 @@ func (s *Space) SetTrust(ctx context.Context, trust bool) error {
 	})
 }
 
-// markTrust changes the trust, in the swap that marks the space as one where a loss is to be noted.
-// So nothing that was decided under the other trust takes effect afterwards, and a loss that nobody
-// has seen yet is not forgotten.
+// markTrust changes the trust, in the swap that marks the space as one where a loss is to be noted. So nothing that
+// was decided under the other trust takes effect afterwards, and a loss that nobody has seen yet is not forgotten.
 func (s *Space) markTrust(ctx context.Context, seen *snapshot, trust bool) error {
 	if err := s.checkTrust(seen, trust); err != nil {
 		return err
@@ -58,8 +57,7 @@ func (s *Space) checkTrust(seen *snapshot, trust bool) error {
 	return seen.doubtError(trust)
 }
 
-// doubtError returns an error that wraps ErrUnsafe if incarnations are trusted, and the engine has a
-// doubt of that.
+// doubtError returns an error that wraps ErrUnsafe if incarnations are trusted, and the engine has a doubt of that.
 func (seen *snapshot) doubtError(trust bool) error {
 	if !trust || seen.Doubt == "" {
 		return nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"time"
 
 	"github.com/randflake/randflake"
 )
@@ -11,21 +12,11 @@ import (
 // takeWanted takes leases for the windows that are wanted, the present one first. Each turn of its loop asks for
 // some of them. All of these get an outcome, unless the turn ends the loop, or the machine was copied meanwhile.
 //
-// It returns why a take failed, unless the windows were put off. It also returns an error if even the
-// next window is too far ahead.
+// It returns why a take failed, unless its windows were put off, or are after the next one and too far ahead.
 func (l *loop) takeWanted(ctx context.Context) error {
 	now := l.now() // for all turns: if they last until another window is present, step says errLate
 	present := l.limits.WindowOf(now)
-	if l.noticeCopy() {
-		l.drop()
-	}
-	l.plan.Expire(now)
-	if l.plan.IsLeased(present) && l.lacksLease() {
-		// The clock was set back. By then the generator had gone on to a later second, perhaps of a
-		// later lease, and does not return to this one. Take another lease.
-		l.plan.AskAgain(present)
-	}
-
+	l.updatePlan(now, present)
 	for {
 		first, last, found := l.plan.Wanted(now)
 		if !found {
@@ -39,18 +30,31 @@ func (l *loop) takeWanted(ctx context.Context) error {
 		for _, lease := range leases {
 			l.add(lease)
 		}
-		if err == nil {
-			continue // there was a lease of each window, and add noted the outcomes
-		}
-		isAhead := errors.Is(err, ErrAhead)
-		if isAhead && l.plan.HasOutcome(present+1) {
-			return nil // the source grants fewer windows ahead than its limits say: a later step asks again
-		}
 		wait, isWait := errors.AsType[*WaitError](err)
-		if isAhead || !isWait { // not even the next window is granted, as by a source whose clock is behind
+		isAhead := errors.Is(err, ErrAhead)
+		switch {
+		case err == nil: // there was a lease of each window, and add noted the outcomes
+		case isAhead && l.plan.HasOutcome(present+1):
+			return nil // the source grants fewer windows ahead than its limits say: a later step asks again
+		case isAhead || !isWait: // not even the next window is granted, as by a source whose clock is behind
 			return err
+		default:
+			l.plan.NotePutOff(first, last, l.now(), wait.Until, err)
 		}
-		l.plan.NotePutOff(first, last, l.now(), wait.Until, err)
+	}
+}
+
+// updatePlan makes windows wanted again: all if the machine was copied, those that were put off until now, and
+// the present one if the generator does not use the lease of that.
+func (l *loop) updatePlan(now time.Time, present int64) {
+	if l.noticeCopy() {
+		l.drop()
+	}
+	l.plan.Expire(now)
+	if l.plan.IsLeased(present) && l.lacksLease() {
+		// The clock was set back. By then the generator had gone on to a later second, perhaps of a
+		// later lease, and does not return to this one. Take another lease.
+		l.plan.AskAgain(present)
 	}
 }
 

@@ -105,13 +105,11 @@ func TestAnswers(t *testing.T) {
 		require.That(t, a.asked == want, "%q, want %q", a.asked, want)
 	}
 	a := &answering{taken: number(7)}
-	if n, err := (Tx{a}).Next(t.Context(), "books"); n != 7 || err != nil || a.asked != "take 1 of books" {
-		t.Errorf("%d, %v, by %q", n, err, a.asked)
-	}
+	require.Gives(t, int64(7), "Next")(Tx{a}.Next(t.Context(), "books"))
+	require.Equal(t, a.asked, "take 1 of books", "Next asks to")
 	a = &answering{made: true}
-	if err := (Tx{a}).Create(t.Context(), "books", 1, 9); err != nil || a.asked != "create books after 0 to 9" {
-		t.Errorf("%v, by %q", err, a.asked)
-	}
+	require.NoError(t, Tx{a}.Create(t.Context(), "books", 1, 9))
+	require.Equal(t, a.asked, "create books after 0 to 9", "Create asks to")
 	require.ErrorIs(t, (Tx{&answering{made: false}}).Create(t.Context(), "books", 1, 9), fs.ErrExist, "a counter that is there")
 }
 
@@ -133,9 +131,7 @@ func TestPeek(t *testing.T) {
 		require.Gives(t, want, "Peek(%q)", name)(tx.Peek(t.Context(), name))
 	}
 	for _, name := range []string{"e", "f"} {
-		if info, err := tx.Peek(t.Context(), name); info != (Info{}) || !errors.Is(err, ErrNoCounter) {
-			t.Errorf("%s: %+v, %v", name, info, err)
-		}
+		require.Refuses(t, ErrNoCounter, "Peek(%q)", name)(tx.Peek(t.Context(), name))
 	}
 }
 

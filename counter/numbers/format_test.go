@@ -2,7 +2,6 @@ package numbers
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -70,14 +69,11 @@ func TestFormats(t *testing.T) {
 		{"T{n:3}-{check:mod97-10}€", nil, 1, 999, "T001-95€", ""},
 	} {
 		f := newTestFormat(t, c.pattern, c.options...)
-		got, err := f.Number(noon, c.n)
-		if want := (Number{c.period, c.n, c.text}); got != want || err != nil {
-			t.Errorf("%s: %#v, %v; want %#v", c.pattern, got, err, want)
-		}
-		if text, err := got.MarshalText(); string(text) != c.text || err != nil {
-			t.Errorf("%s: MarshalText %q, %v", c.pattern, text, err)
-		}
-		require.Gives(t, got, "%s: %q is read as", c.pattern, c.text)(f.Parse(c.text))
+		want := Number{c.period, c.n, c.text}
+		require.Gives(t, want, "%s: Number", c.pattern)(f.Number(noon, c.n))
+		text, err := want.MarshalText()
+		require.That(t, string(text) == c.text && err == nil, "%s: MarshalText %q, %v", c.pattern, text, err)
+		require.Gives(t, want, "%s: %q is read as", c.pattern, c.text)(f.Parse(c.text))
 		require.Equal(t, f.Last(), c.last, "%s: last is", c.pattern)
 		for _, n := range []int64{0, -1, math.MinInt64, c.last + 1} { // the last one overflows where there is no width
 			require.Refuses(t, ErrInvalidNumber, "%s: %d is printed as", c.pattern, n)(f.Number(noon, n))
@@ -171,9 +167,8 @@ func TestLongInput(t *testing.T) {
 		"orders": long + "{n}",
 		long:     "{n}",
 	} {
-		if _, err := NewFormat(name, pattern); err == nil || len(err.Error()) > 300 {
-			t.Errorf("%d bytes: the error has %d", len(pattern), len(fmt.Sprint(err)))
-		}
+		_, err := NewFormat(name, pattern)
+		require.That(t, err != nil && len(err.Error()) <= 300, "%d bytes: %.400v", len(pattern), err)
 	}
 	newTestFormat(t, long[:997]+"{n}")
 	require.Refuses(t, ErrInvalidPattern, "a pattern of 1,001 bytes")(NewFormat("orders", long[:998]+"{n}"))
@@ -214,9 +209,7 @@ func TestRandomPatterns(t *testing.T) {
 			continue
 		}
 		valid[period]++
-		if read, err := f.Parse(n.String()); read != n || err != nil {
-			t.Fatalf("%s by the %v in %v: %#v is read as %#v, %v", pattern, period, zone, n, read, err)
-		}
+		require.Gives(t, n, "%s by the %v in %v: %v is read as", pattern, period, zone, n)(f.Parse(n.String()))
 	}
 	for _, p := range periods {
 		require.That(t, valid[p] >= 500, "%d texts by the %v", valid[p], p)
@@ -249,17 +242,15 @@ func TestStrictParsing(t *testing.T) {
 		"ORD-2026112a-000042-9":     "day of the calendar",
 		"ORD-20261122-000000-X":     "from 1 on",
 	} {
-		if n, err := f.parse(text); !errors.Is(err, ErrInvalidNumber) || !strings.Contains(err.Error(), want) || n != (Number{}) {
-			t.Errorf("%q: %v, %v; want %q", text, n, err, want)
-		}
+		n, err := f.parse(text)
+		require.Refuses(t, ErrInvalidNumber, "%q", text)(n, err)
+		require.ErrorSays(t, err, want, "%q", text)
 	}
 	// A day whose midnight does not exist in the zone is a day all the same.
-	if n, err := f.Parse("ORD-20181104-000042-4"); err != nil || n.Period != "2018-11-04" {
-		t.Errorf("%v, %v", n, err)
-	}
-	if _, err := f.Parse(strings.Repeat("x", 1<<20)); len(err.Error()) > 300 {
-		t.Errorf("the error has %d bytes", len(err.Error()))
-	}
+	n, err := f.Parse("ORD-20181104-000042-4")
+	require.That(t, err == nil && n.Period == "2018-11-04", "%v, %v", n, err)
+	_, err = f.Parse(strings.Repeat("x", 1<<20))
+	require.That(t, len(err.Error()) <= 300, "the error has %d bytes", len(err.Error()))
 	short := newTestFormat(t, "{date:06-01}#{n:3}")
 	for _, year := range []string{"+5", "-5", " 5", "5 "} {
 		require.Refuses(t, ErrInvalidNumber, "%q for a year", year)(short.Parse(year + "-11#001"))
@@ -269,9 +260,8 @@ func TestStrictParsing(t *testing.T) {
 // TestWithoutWidth: a number without a width has no leading zeros, and is at most the largest int64.
 func TestWithoutWidth(t *testing.T) {
 	letters := newTestFormat(t, "{n::abcdefghij}")
-	if n, err := letters.Parse("abc"); !errors.Is(err, ErrInvalidNumber) || !strings.Contains(err.Error(), "no leading a") {
-		t.Errorf("%v, %v", n, err)
-	}
+	require.Refuses(t, ErrInvalidNumber, "a leading a")(letters.Parse("abc"))
+	require.Says(t, "no leading a", "a leading a")(letters.Parse("abc"))
 	f := newTestFormat(t, "A{n}B")
 	for text, want := range map[string]string{
 		"AB":                      "at least 3 bytes",
@@ -283,9 +273,8 @@ func TestWithoutWidth(t *testing.T) {
 		"A9223372036854775807":    `want "B"`,
 		"A92233720368547758070BB": "2^63-1",
 	} {
-		if n, err := f.Parse(text); !errors.Is(err, ErrInvalidNumber) || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v, %v; want %q", text, n, err, want)
-		}
+		require.Refuses(t, ErrInvalidNumber, "%q", text)(f.Parse(text))
+		require.Says(t, want, "%q", text)(f.Parse(text))
 	}
 }
 
@@ -375,9 +364,8 @@ func TestEncryptedZero(t *testing.T) {
 	permutation := f.permutation("2026")
 	text := f.pattern.print(date{shown: "2026"}, permutation.Encrypt(0))
 	require.Refuses(t, ErrInvalidNumber, "%s", text)(f.Parse(text))
-	if n, err := f.Parse(f.pattern.print(date{shown: "2025"}, permutation.Encrypt(0))); err != nil || n.N < 1 {
-		t.Errorf("in another year: %#v, %v", n, err)
-	}
+	n, err := f.Parse(f.pattern.print(date{shown: "2025"}, permutation.Encrypt(0)))
+	require.That(t, err == nil && n.N >= 1, "in another year: %#v, %v", n, err)
 }
 
 // fuzzed are formats of all kinds.

@@ -52,14 +52,11 @@ func TestFirstSeconds(t *testing.T) {
 			n, err := f.Number(at.UTC(), 7)
 			require.That(t, err == nil && n.Period == want && n.String() == want+"-007",
 				"%v, %v: %v, %v, want %s", c.period, at, n, err, want)
-			if p := c.period.At(at.UTC(), zone); p.Key != want {
-				t.Errorf("%v, %v: %+v, want %s", c.period, at, p, want)
-			}
+			require.Equal(t, c.period.At(at.UTC(), zone).Key, want, "%v, %v", c.period, at)
 			require.Gives(t, n, "%s is read as", n)(f.Parse(n.String()))
 		}
-		if begin := c.period.begin(first, zone); begin.After(first) || first.Sub(begin) > 25*time.Hour {
-			t.Errorf("%v begins at %v, want %v", c.period, begin.In(zone), first)
-		}
+		early := first.Sub(c.period.begin(first, zone))
+		require.That(t, early >= 0 && early <= 25*time.Hour, "%v begins %v before %v", c.period, early, first)
 	}
 	for period, texts := range map[Periods][]string{
 		Week:                   {"2026-w47-007", "2025-W53-007", "2026-W00-007", "2026-W1 -007", "2026-W+1-007"},
@@ -93,9 +90,8 @@ func TestBegin(t *testing.T) {
 				require.Must(t, !at.Before(begin) && p.key(begin.Add(-time.Second).In(zone)) != key,
 					"%v is before %v, the begin of %s", at, begin.In(zone), key)
 				require.Must(t, p.key(begin.In(zone)) == key, "%s begins after %v", key, begin.In(zone))
-				if day, ok := p.parse(key); !ok || p.key(day) != key {
-					t.Fatalf("%s is read as %v, %v", key, day, ok)
-				}
+				day, ok := p.parse(key)
+				require.Must(t, ok && p.key(day) == key, "%s is read as %v, %v", key, day, ok)
 			}
 		}
 	}
@@ -112,9 +108,8 @@ func TestParsePeriods(t *testing.T) {
 }
 
 func TestPeriodString(t *testing.T) {
-	if got := fmt.Sprint(Forever, Day, Quarter, Week, FiscalYear(time.April), FiscalYear(13)); got != "forever day quarter week fiscal-year-04 Periods(19)" {
-		t.Error(got)
-	}
+	all := fmt.Sprint(Forever, Day, Quarter, Week, FiscalYear(time.April), FiscalYear(13))
+	require.Equal(t, all, "forever day quarter week fiscal-year-04 Periods(19)", "periods")
 }
 
 // What nobody made says so.

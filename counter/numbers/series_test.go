@@ -119,9 +119,8 @@ func TestSeries(t *testing.T) {
 			}
 		}
 		refused := errors.Is(err, lease.ErrClock) && strings.Contains(err.Error(), step.want)
-		if n.Period != step.want && !refused || n.N > 7 || w.issued[n.String()] {
-			t.Errorf("step %d: %#v, %v, want %s", i, n, err, step.want)
-		}
+		isRight := (n.Period == step.want || refused) && n.N <= 7 && !w.issued[n.String()]
+		require.That(t, isRight, "step %d: %#v, %v, want %s", i, n, err, step.want)
 		w.issued[n.String()] = err == nil
 	}
 	require.NoError(t, a.Close())
@@ -163,9 +162,7 @@ func TestCallThatStalls(t *testing.T) {
 		w.set(midnight)
 		w.next(t, s)
 	}}
-	if n := w.next(t, s); n.String() != "2026-11-23#000002" {
-		t.Error(n)
-	}
+	require.Equal(t, w.next(t, s).String(), "2026-11-23#000002", "the next number")
 }
 
 // TestCloseMeanwhile: a series that is closed while a call begins a period leaves no open counter,
@@ -198,9 +195,7 @@ func TestCallerLeaves(t *testing.T) {
 		cancel,
 	}
 	require.Refuses(t, context.Canceled, "whose caller has left")(s.Next(ctx))
-	if n := w.next(t, s); n.String() != "2026-11-23#000001" {
-		t.Error(n)
-	}
+	require.Equal(t, w.next(t, s).String(), "2026-11-23#000001", "the next number")
 }
 
 // TestWaitsForMidnight: where another process is in the next day already, one waits for it in the
@@ -242,13 +237,10 @@ func TestWaitsForMidnight(t *testing.T) {
 			began := time.Now()
 			ctx, cancel := context.WithTimeout(t.Context(), c.until)
 			defer cancel()
-			n, err := s.Next(ctx)
-			if waited := time.Since(began).Round(time.Second); waited != c.wait || !errors.Is(err, lease.ErrClock) {
-				t.Errorf("%v before midnight: %v, %v after %v, want %v", c.left, n, err, waited, c.wait)
-			}
-			if errors.Is(err, context.DeadlineExceeded) != (c.wait == c.until) {
-				t.Error(err)
-			}
+			_, err := s.Next(ctx)
+			require.ErrorIs(t, err, lease.ErrClock, "%v before midnight", c.left)
+			require.Equal(t, errors.Is(err, context.DeadlineExceeded), c.wait == c.until, "%v before midnight: it is late", c.left)
+			require.Equal(t, time.Since(began).Round(time.Second), c.wait, "%v before midnight: it waits for", c.left)
 			s.Close()
 			ahead.Close()
 		}
@@ -275,9 +267,8 @@ func TestWaitsForService(t *testing.T) {
 		defer s.Close()
 		time.Sleep(time.Hour)
 		w.set(midnight)
-		if n := w.next(t, s); n.String() != "2026-11-23#000001" || time.Since(midnight).Round(time.Second) != 2*time.Second {
-			t.Errorf("%s after %v", n, time.Since(midnight))
-		}
+		require.Equal(t, w.next(t, s).String(), "2026-11-23#000001", "the next number")
+		require.Equal(t, time.Since(midnight).Round(time.Second), 2*time.Second, "it comes after midnight by")
 	})
 }
 
@@ -379,9 +370,7 @@ func TestStoreAway(t *testing.T) {
 	cancel(cause)
 	require.Refuses(t, cause, "while somebody else begins the day")(s.Next(ctx))
 	<-s.renewing
-	if n := w.next(t, s); n.String() != "2026-11-23#000001" {
-		t.Error(n)
-	}
+	require.Equal(t, w.next(t, s).String(), "2026-11-23#000001", "the next number")
 }
 
 func TestOpenRefuses(t *testing.T) {
@@ -406,9 +395,7 @@ func TestOpenRefuses(t *testing.T) {
 	} {
 		s, err := Open(t.Context(), counters, "orders", c.pattern, WithClock(w.now), WithCounter(c.config, quiet))
 		require.ErrorIs(t, err, c.err, "%s, %+v", c.pattern, c.config)
-		if err == nil && (w.next(t, s).N != 3 || w.next(t, s).N != 8) {
-			t.Error("does not begin at 3 and go on at 8")
-		}
+		require.That(t, err != nil || w.next(t, s).N == 3 && w.next(t, s).N == 8, "does not begin at 3 and go on at 8")
 	}
 	long := strings.Repeat("o", 57) // which a counter's name may have, at most
 	require.Done(t)(Open(t.Context(), counters, long, dated, WithClock(w.now)))
@@ -489,9 +476,7 @@ func TestPlainCounter(t *testing.T) {
 	s := w.series(t, dated)
 	c, err := counters.Open(t.Context(), "orders")
 	require.That(t, errors.Is(err, lease.ErrMismatch) && c == nil, "a series as a plain counter: %v", err)
-	if n := w.next(t, s); n.N != 1 {
-		t.Error(n)
-	}
+	require.Equal(t, w.next(t, s).N, 1, "the series begins at")
 }
 
 // TestEncryptedTexts: texts are pinned, as what was printed once must open for ever, and differ by
@@ -504,9 +489,8 @@ func TestEncryptedTexts(t *testing.T) {
 	} {
 		f, err := NewFormat(c.name, c.pattern, Encrypted(secret))
 		require.NoError(t, err)
-		if n, err := f.Number(midnight, 1); n.String() != c.text || err != nil {
-			t.Errorf("%s %s: %s, %v; want %s", c.name, c.pattern, n, err, c.text)
-		}
+		n, err := f.Number(midnight, 1)
+		require.That(t, n.String() == c.text && err == nil, "%s %s: %s, %v; want %s", c.name, c.pattern, n, err, c.text)
 	}
 	same := map[string]int{}
 	for n := range int64(1000) {

@@ -142,31 +142,31 @@ var bugs = []bug{
 
 	// What a handle knows.
 	{"values learned whatever was known", "lease/known.go", "^TestLossFound$", 0,
-		"learnedMeanwhile && after.wentBackFrom(latest, after.value)",
-		"learnedMeanwhile && false",
+		"if after.wentBackFrom(s.known.values[name], after.value) {",
+		"if false {",
 	},
 	{"a position that may fall", "lease/known.go", "^TestLossFound$", 0,
 		"s.known.position = max(s.known.position, after.Position)",
 		"s.known.position = after.Position",
 	},
 	{"an older space learned", "lease/known.go", counters, 8000,
-		"if s.known.meta != nil && s.known.meta.FloorsSet >= after.meta.FloorsSet {",
-		"if false {",
+		"case k.meta != nil && k.meta.FloorsSet >= m.FloorsSet:",
+		"case false:",
 	},
 	// The same text as above: two tests find it, each for itself.
 	{"a late answer to the swap of meta", "lease/known.go", "^TestLossFound$", 0,
-		"if s.known.meta != nil && s.known.meta.FloorsSet >= after.meta.FloorsSet {",
-		"if false {",
+		"case k.meta != nil && k.meta.FloorsSet >= m.FloorsSet:",
+		"case false:",
 	},
 
 	// A take.
 	{"a swap that does not expect meta", "lease/swap.go", "^TestLateFloor$", 0,
-		`		after.Answer, err = s.engine.Swap(ctx, expect, put)
+		`	answer, err := s.engine.Swap(ctx, expect, put)
 `,
-		`		after.Answer, err = s.engine.Swap(ctx, expect[1:], put)
-		if err == nil && !after.Swapped {
-			after.Answer, err = s.engine.Read(ctx, expect[0].Name, expect[1].Name)
-		}
+		`	answer, err := s.engine.Swap(ctx, expect[1:], put)
+	if err == nil && !answer.Swapped {
+		answer, err = s.engine.Read(ctx, expect[0].Name, expect[1].Name)
+	}
 `,
 	},
 	{"an unknown outcome taken for a success", "lease/update.go", losses, 1000,
@@ -243,7 +243,7 @@ var bugs = []bug{
 		"m.Tick == 0 || window < m.Begin",
 		"m.Tick == 0",
 	},
-	{"a mark lost by who notes a loss", "lease/loss.go", "^TestMove", 0,
+	{"a mark lost by who notes a loss", "lease/loss.go", "^TestRetire$", 0,
 		`if !m.Retired {`,
 		`m.Retired = false
 	if false {`,
@@ -263,11 +263,11 @@ var bugs = []bug{
 		"// ",
 	},
 	{"a space retired for two others", "lease/retire.go", chains, 1000,
-		`case found.Successor != "" && !isReplaced:`,
-		`case found.Successor == "?" && !isReplaced:`,
+		`getsSuccessor := as.Successor != "" && found.Successor == ""`,
+		`getsSuccessor := as.Successor != "" && found.Successor != as.Successor`,
 	},
 	{"a mark for another space", "lease/snapshot.go", "^TestAnotherSpace$", 0,
-		"if before.Retired && before.UID != m.UID {",
+		"if knownMeta.Retired && knownMeta.UID != m.UID {",
 		"if false {",
 	},
 	{"an abandoned space that is forgotten", "lease/announce.go", chains, 8000,

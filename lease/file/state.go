@@ -34,10 +34,10 @@ func (e *Engine) load(ctx context.Context) (s state, lineage string, err error) 
 		return s, "", e.withDir(err)
 	}
 	content, err := os.ReadFile(e.path(entriesName))
-	if errors.Is(err, fs.ErrNotExist) {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return s, "", e.missing()
-	}
-	if err != nil {
+	case err != nil:
 		return s, "", e.withDir(err)
 	}
 	sum, body, _ := bytes.Cut(content, []byte("\n"))
@@ -72,16 +72,14 @@ var errNoSpace = fmt.Errorf("%w; if there was one, is it mounted?", lease.ErrNoS
 func (e *Engine) lineage(s state) (string, error) {
 	path := e.path(lineageName)
 	content, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) && len(s.Entries) > 0 {
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && len(s.Entries) > 0:
 		return "", e.corrupt(lineageName, "it is missing")
-	}
-	if errors.Is(err, fs.ErrNotExist) {
+	case errors.Is(err, fs.ErrNotExist):
 		return "", e.withDir(fmt.Errorf("%w: it was not made to the end: make it again", lease.ErrNoSpace))
-	}
-	if err != nil {
+	case err != nil:
 		return "", e.withDir(err)
-	}
-	if string(content) != s.Token+"\n" {
+	case string(content) != s.Token+"\n":
 		what := fmt.Sprintf("it has %.60q, and the entries are of %q", content, s.Token)
 		return "", e.corrupt(lineageName, what)
 	}

@@ -103,13 +103,11 @@ func (w *engineBed) fail(when string, ctx context.Context, engine lease.Engine, 
 }
 
 func checkPrepare(w *engineBed) {
-	// An engine that needs nothing holds nothing either.
-	if answer, err := w.handles[0].Read(w.Context(), "a"); err == nil {
-		if answer.Entries[0].Value != nil {
-			w.Errorf("before Prepare a Read found %s", show(answer.Entries))
-		}
-	} else {
+	answer, err := w.handles[0].Read(w.Context(), "a")
+	if err != nil {
 		w.fail("before Prepare", w.Context(), w.handles[0], lease.ErrNoSpace)
+	} else { // an engine that needs nothing holds nothing either
+		require.That(w, answer.Entries[0].Value == nil, "before Prepare a Read found %s", show(answer.Entries))
 	}
 	var wg sync.WaitGroup
 	for _, engine := range w.handles {
@@ -123,9 +121,9 @@ func checkPrepare(w *engineBed) {
 	wantErr(w, "another Prepare", w.handles[1].Prepare(w.Context()), nil)
 	w.found("after another Prepare, and a change of the buffer that was put", w.handles[0])[0] = 'x'
 	w.found("after a change of an answer", w.handles[0])
-	if s := w.handles[0].String(); s == "" || regexp.MustCompile(`://[^/@]*:[^/@]*[^/@x][^/@]*@`).MatchString(s) {
-		w.Errorf("String: %q: want it to tell the place, and no password", s)
-	}
+	s := w.handles[0].String()
+	password := regexp.MustCompile(`://[^/@]*:[^/@]*[^/@x][^/@]*@`)
+	require.That(w, s != "" && !password.MatchString(s), "String: %q: want it to tell the place, and no password", s)
 }
 
 func checkContext(w *engineBed) {
@@ -176,9 +174,9 @@ func checkCalls(w *engineBed) {
 		got, err := c.On(w.Context(), engine)
 		wantErr(w, c.String(), err, nil)
 		want := model.do(c)
-		if got.Swapped != want.Swapped || !got.Swapped && !swap.Matches(got.Entries, want.Entries) {
-			w.Fatalf("%s: swapped %t, found %s,\n\twant %t, %s", c, got.Swapped, show(got.Entries), want.Swapped, show(want.Entries))
-		}
+		isRight := got.Swapped == want.Swapped && (got.Swapped || swap.Matches(got.Entries, want.Entries))
+		require.Must(w, isRight, "%s: swapped %t, found %s,\n\twant %t, %s",
+			c, got.Swapped, show(got.Entries), want.Swapped, show(want.Entries))
 		if i == 0 {
 			first = got
 		}
@@ -191,10 +189,9 @@ func checkCalls(w *engineBed) {
 		after := names[rng.IntN(len(names))]
 		limit := 1 + rng.IntN(40)
 		listed, err := engine.List(w.Context(), prefix, after, limit)
-		if want := model.list(prefix, after, limit); err != nil || !swap.Matches(listed, want) {
-			w.Fatalf("List of %d that begin with %q, after %q: %s, %v, want %s",
-				limit, prefix, after, show(listed), err, show(want))
-		}
+		list := model.list(prefix, after, limit)
+		require.Must(w, err == nil && swap.Matches(listed, list), "List of %d that begin with %q, after %q: %s, %v, want %s",
+			limit, prefix, after, show(listed), err, show(list))
 	}
 }
 

@@ -207,9 +207,7 @@ func TestFirstRewrite(t *testing.T) {
 	do(t, server, "MSET", "x", "1", "y", "1")
 	do(t, server, "CONFIG", "SET", "appendonly", "yes")
 	e := prepare(t, server, "")
-	if a := put(t, e, "a", "1"); !strings.Contains(a.Doubt, "append-only file is rewritten") {
-		t.Errorf("while it is rewritten: doubt %q", a.Doubt)
-	}
+	require.Contains(t, put(t, e, "a", "1").Doubt, "append-only file is rewritten", "doubt, while it is rewritten")
 	require.That(t, info(server, "aof_rewrite_in_progress:1"), "there is no rewrite any more: the test shows nothing")
 	waitFor(t, func() bool { return info(server, "aof_rewrite_in_progress:0") })
 	a := put(t, e, "a", "1")

@@ -29,8 +29,7 @@ func (e *Engine) call(ctx context.Context, operation string, args ...any) (lease
 	return a, nil
 }
 
-// untilDone is evaluate, but returns as soon as ctx is done: of a context go-redis heeds only the
-// deadline.
+// untilDone is evaluate, but returns as soon as ctx is done: of a context go-redis heeds only the deadline.
 func (e *Engine) untilDone(ctx context.Context, operation string, args []any) (lease.Answer, error) {
 	if ctx.Err() != nil {
 		return lease.Answer{}, swap.Unmade(ctx.Err())
@@ -92,23 +91,27 @@ func (e *Engine) roundTrip(ctx context.Context, command, script string, args []a
 	if e.config.Replicas > 0 {
 		pipe.Process(ctx, copies)
 	}
-	_, err = pipe.Exec(ctx)
-	if err != nil {
-		if cluster, ok := e.client.(*redis.ClusterClient); ok {
-			cluster.ReloadState(ctx) // in the background: the keys may have moved to another server
-		}
-		switch {
-		case run.Err() != nil: // also if there was no connection
-			return nil, explain(run.Err())
-		case settings.Err() != nil:
-			return nil, notAllowed(settings.Err())
-		}
-		return nil, err // the script has run
+	if _, err := pipe.Exec(ctx); err != nil {
+		return nil, e.failed(ctx, err, run, settings)
 	}
 	if err := e.checkDurable(settings.Val(), int(copies.Val()), limit); err != nil {
 		return nil, err
 	}
 	return run.Slice()
+}
+
+// failed returns what an error of a round trip means. run and settings are two of the commands in it.
+func (e *Engine) failed(ctx context.Context, err error, run, settings redis.Cmder) error {
+	if cluster, ok := e.client.(*redis.ClusterClient); ok {
+		cluster.ReloadState(ctx) // in the background: the keys may have moved to another server
+	}
+	switch {
+	case run.Err() != nil: // also if there was no connection
+		return explain(run.Err())
+	case settings.Err() != nil:
+		return notAllowed(settings.Err())
+	}
+	return err // the script has run
 }
 
 // A once is a command that the client must not send again: if only the reply was lost, the command

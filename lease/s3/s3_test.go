@@ -166,9 +166,7 @@ func TestGone(t *testing.T) {
 	delete(s.objects, "/bucket/ids/entries")
 	a, err := e.Swap(t.Context(), leasetest.Entry("a", "1"), leasetest.Entry("a", "2"))
 	require.ErrorIs(t, err, lease.ErrNoSpace, "%+v", a)
-	if len(s.objects) != 1 { // that of the trial
-		t.Errorf("%d objects", len(s.objects))
-	}
+	require.Equal(t, len(s.objects), 1, "objects, with that of the trial")
 }
 
 // A client loses the connection when it puts the entries.
@@ -206,9 +204,7 @@ func TestLostConnection(t *testing.T) {
 		a, err := e.Swap(t.Context(), nil, leasetest.Entry("a", "1"))
 		require.That(t, c.puts == puts && (err == nil) == (op != "read") && a.Swapped == (err == nil),
 			"%q failed: %+v, %v, sent %d times, want %d", op, a, err, c.puts, puts)
-		if err != nil && !errors.Is(err, io.ErrClosedPipe) {
-			t.Errorf("%q failed: %v, want what failed", op, err)
-		}
+		require.That(t, err == nil || errors.Is(err, io.ErrClosedPipe), "%q failed: %v, want what failed", op, err)
 	}
 	got, want := New(s3.New(options), "bucket", "").String(), "s3://bucket/randflake "+s.url
 	require.That(t, got == want, "%s, want %s", got, want)
@@ -249,9 +245,8 @@ func TestCopies(t *testing.T) {
 	backup := s.objects[key]
 	leasetest.Put(t, e, "a", "2")
 	s.objects[key] = backup
-	if _, after := leasetest.Get(t, e, "a"); after.Lineage != before.Lineage || after.Position != before.Position {
-		t.Errorf("%+v, then %+v", before, after)
-	}
+	_, after := leasetest.Get(t, e, "a")
+	require.That(t, after.Lineage == before.Lineage && after.Position == before.Position, "%+v, then %+v", before, after)
 	s.age = -time.Hour
 	lineages.WantNew(t, "copied", e)
 	s.objects[key] = []byte("{}")

@@ -114,9 +114,9 @@ func TestCopy(t *testing.T) {
 	}
 	newer := put(t, e, "a", "2")
 	require.NoError(t, os.WriteFile(path, content, 0o600))
-	if value, found := get(t, e, "a"); value != "1" || found.Lineage != newer.Lineage || found.Position >= newer.Position {
-		t.Errorf("older content has %q, %+v after %+v", value, found, newer)
-	}
+	value, found := get(t, e, "a")
+	require.That(t, value == "1" && found.Lineage == newer.Lineage && found.Position < newer.Position,
+		"older content has %q, %+v after %+v", value, found, newer)
 }
 
 // TestLinked refuses a file with two names, under either of them.
@@ -212,9 +212,8 @@ func TestRefused(t *testing.T) {
 				"%s: call %d: %v, want %s", tt.does, i, err, tt.want)
 		}
 		require.Done(t)(db.Exec(tt.undoes))
-		if value, after := get(t, e, "a"); value != "1" || after.Position != before.Position {
-			t.Errorf("%s: found %s, %+v, and before %+v", tt.does, value, after, before)
-		}
+		value, after := get(t, e, "a")
+		require.That(t, value == "1" && after.Position == before.Position, "%s: %s, %+v, before %+v", tt.does, value, after, before)
 	}
 }
 
@@ -237,18 +236,15 @@ func TestGone(t *testing.T) {
 	_, swapErr := e.Swap(t.Context(), nil, entry("a", "2"))
 	_, openErr := lease.Open(t.Context(), e, lease.Config{})
 	for _, err := range []error{readErr, swapErr, openErr} {
-		if _, found := os.Stat(path); !errors.Is(err, lease.ErrNoSpace) || !errors.Is(found, fs.ErrNotExist) {
-			t.Errorf("%v, and the file: %v", err, found)
-		}
+		require.ErrorIs(t, err, lease.ErrNoSpace, "without a file")
+		require.ErrorIs(t, require.Err(os.Stat(path)), fs.ErrNotExist, "the file")
 	}
 	require.That(t, errors.Is(swapErr, lease.ErrStore), "Swap: %v: does not say that nothing was changed", swapErr)
 	ended, end := context.WithCancel(t.Context())
 	end()
 	require.Refuses(t, context.Canceled, "Read after the context ended")(e.Read(ended, "a"))
 	err := open(t, path+"/x.db").Prepare(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "directory that is there") {
-		t.Error(err)
-	}
+	require.ErrorSays(t, err, "directory that is there", "Prepare")
 	do(t, path, "CREATE TABLE orders (id INTEGER)")
 	require.Refuses(t, lease.ErrNoSpace, "Read")(e.Read(t.Context(), "a"))
 	do(t, path, "CREATE TABLE randflake_position (token, position)",

@@ -131,12 +131,12 @@ func (e *Engine) source(m mode) string {
 
 // checkFile refuses a file that others may open without its journal.
 func checkFile(file localfile.File) error {
-	if file.Links > 1 {
+	switch {
+	case file.Links > 1:
 		return fmt.Errorf("%w: the file has %d names, hard links, and each would have its own journal: "+
 			"remove all but one",
 			lease.ErrUnsafe, file.Links)
-	}
-	if file.Mounted {
+	case file.Mounted:
 		return fmt.Errorf("%w: the file is mounted alone, so that others do not see its journal: "+
 			"mount its directory",
 			lease.ErrUnsafe)

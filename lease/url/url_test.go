@@ -104,8 +104,8 @@ func TestNames(t *testing.T) {
 			t.Errorf("%s: %+v, %v, opened with %v", n.name, got, err, openErr)
 		}
 		for _, err := range []error{err, openErr, createErr} {
-			if n.wrong != "" && (err == nil || !strings.Contains(err.Error(), n.wrong)) {
-				t.Errorf("%s: %v, want %q", n.name, err, n.wrong)
+			if n.wrong != "" {
+				require.ErrorSays(t, err, n.wrong, "%s", n.name)
 			}
 		}
 		said := fmt.Sprint(got, err, openErr, createErr)
@@ -164,9 +164,9 @@ func TestSpace(t *testing.T) {
 		"etcd://h/?space=":                      {},
 		"etcd://h/?space=a&space=b":             {},
 	} {
-		if rest, space, err := takeSpace(url); rest != want[0] || space != want[1] || errors.Is(err, lease.ErrInvalid) != (rest == "") {
-			t.Errorf("%s: %s and %s, %v", url, rest, space, err)
-		}
+		rest, space, err := takeSpace(url)
+		isRight := [2]string{rest, space} == want && errors.Is(err, lease.ErrInvalid) == (rest == "")
+		require.That(t, isRight, "%s: %s and %s, %v", url, rest, space, err)
 	}
 }
 

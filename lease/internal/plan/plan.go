@@ -216,9 +216,6 @@ func (p *Plan) Clone() *Plan {
 	return &clone
 }
 
-// Len returns how many windows have an outcome.
-func (p *Plan) Len() int { return len(p.outcomes) }
-
 // windowOf and start are those of lease.Limits, which this package can't import.
 func (p *Plan) windowOf(t time.Time) int64 { return t.Unix() / int64(p.window/time.Second) }
 
