@@ -176,7 +176,7 @@ func TestCounts(t *testing.T) {
 		s.set(true)
 		time.Sleep(time.Until(time.Unix(1800000120, 0)))
 		synctest.Wait()
-		want["lease_failures_total"] = float64(k.Status().Failed)
+		want["lease_failures_total"] = float64(k.Status().Failures)
 		require.That(t, want["lease_failures_total"] != 0, "no failures are counted while the store is away")
 		want["lease_healthy"] = 0
 		check("the leases have ended")
@@ -187,7 +187,7 @@ func TestCounts(t *testing.T) {
 		time.Sleep(time.Millisecond)
 		want["id_refusals_total"]++
 		status := k.Status()
-		require.That(t, status.Refusals == uint64(want["id_refusals_total"]) && status.Exhausted == 4, "%+v", status)
+		require.That(t, status.Refusals == uint64(want["id_refusals_total"]) && status.Exhaustions == 4, "%+v", status)
 		k.Close()
 	})
 }
@@ -370,7 +370,7 @@ func TestLossByAnotherClock(t *testing.T) {
 		s.mu.Unlock()
 		time.Sleep(11 * time.Minute)
 		status := k.Status()
-		require.That(t, status.Failed >= 100 && status.Failed <= 5000 && status.Healthy, "%+v", status)
+		require.That(t, status.Failures >= 100 && status.Failures <= 5000 && status.Healthy, "%+v", status)
 	})
 }
 

@@ -122,7 +122,7 @@ func (k *Keeper[G]) Close() error {
 func (k *Keeper[G]) refused(err error, waiting bool) {
 	exhausted := errors.Is(err, randflake.ErrExhausted)
 	if !waiting {
-		k.refusals.Add(1) // first, as Status reads it last: so Exhausted is never the larger
+		k.refusals.Add(1) // first, as Status reads it last: so Exhaustions is never the larger
 		if exhausted {
 			k.exhausted.Add(1)
 		}

@@ -46,7 +46,7 @@ func (l *loop) takeFromSource(ctx context.Context, first, last int64) ([]randfla
 		err = fmt.Errorf("lease: %s granted %d of %d windows, and did not say why", l.source, len(leases), windows)
 	}
 	if err != nil {
-		l.change(func(s *Status) { s.Failed++ })
+		l.change(func(s *Status) { s.Failures++ })
 	}
 	return leases, err
 }

@@ -24,13 +24,13 @@ type Status struct {
 	DetectsCopies bool
 
 	// Counts since Keep.
-	Taken     uint64 // leases
-	Failed    uint64 // takes that did not bring a lease of each window, for whatever reason
-	Copies    uint64 // times that this machine turned out to be a copy, with the original's leases
-	Made      uint64 // IDs made, but late, and without most of each processor's last run under a lease
-	Refusals  uint64 // calls that returned an error because there was no ID, unless they were canceled
-	Exhausted uint64 // refusals with randflake.ErrExhausted: too few nodes
-	Waits     uint64 // calls that had to wait for an ID, whatever came of it
+	Taken       uint64 // leases
+	Failures    uint64 // takes that did not bring a lease of each window, for whatever reason
+	Copies      uint64 // times that this machine turned out to be a copy, with the original's leases
+	Made        uint64 // IDs made, but late, and without most of each processor's last run under a lease
+	Refusals    uint64 // calls that returned an error because there was no ID, unless they were canceled
+	Exhaustions uint64 // refusals with randflake.ErrExhausted: too few nodes
+	Waits       uint64 // calls that had to wait for an ID, whatever came of it
 }
 
 // Status returns a snapshot. It never waits for the store.
@@ -44,7 +44,7 @@ func (k *Keeper[G]) Status() Status {
 	lasts := s.End.Sub(k.loop.now()) > k.loop.limits.Window
 	s.Healthy = !s.Closed && queue.Ready() == nil && (s.Err == nil || lasts)
 
-	s.Exhausted = k.exhausted.Load() // before Refusals: see refused
+	s.Exhaustions = k.exhausted.Load() // before Refusals: see refused
 	s.Refusals = k.refusals.Load()
 	s.Made, s.Waits = queue.Counts()
 	return s

@@ -12,7 +12,7 @@
 // # Tables
 //
 // A counter is a row in the same database as the invoices, so a backup restores both together.
-// Create the table of counters in a migration, with [PostgresSchema] or [MySQLSchema]. In your own
+// Create the table of counters in a migration, with [PostgresDDL] or [MySQLDDL]. In your own
 // table make the column of the numbers UNIQUE:
 //
 //	CREATE TABLE invoices (number BIGINT NOT NULL UNIQUE, customer TEXT)

@@ -17,8 +17,8 @@ var (
 	// [Tx.NextOrCreate].
 	ErrNoCounter = errors.New("gapless: no such counter")
 
-	// ErrEnd says that fewer numbers are left than were requested. The call took no number.
-	ErrEnd = errors.New("gapless: counter is at its end")
+	// ErrEnded says that fewer numbers are left than were requested. The call took no number.
+	ErrEnded = errors.New("gapless: counter is at its end")
 
 	// ErrNoTransaction says that the server has no transaction, although the driver has one. The
 	// server ended the transaction because of a deadlock, or because of a statement such as CREATE
@@ -92,7 +92,7 @@ func (tx Tx) NextOrCreate(ctx context.Context, name string, start, last int64) (
 	case err != nil:
 		return 0, fmt.Errorf("gapless: take 1 from %q: %w", name, err)
 	case !taken.Valid:
-		return 0, fmt.Errorf("%w: take 1 from %q: the last number is %d", ErrEnd, name, end.Int64)
+		return 0, fmt.Errorf("%w: take 1 from %q: the last number is %d", ErrEnded, name, end.Int64)
 	}
 	return taken.Int64, nil
 }
@@ -113,7 +113,7 @@ func (tx Tx) NextN(ctx context.Context, name string, n int) (first int64, err er
 	case taken.Valid:
 		return taken.Int64 - int64(n) + 1, nil
 	case last.Valid:
-		return 0, fmt.Errorf("%w: take %d from %q: the last number is %d", ErrEnd, n, name, last.Int64)
+		return 0, fmt.Errorf("%w: take %d from %q: the last number is %d", ErrEnded, n, name, last.Int64)
 	}
 	return 0, fmt.Errorf("%w: %q: "+
 		"create it first, with Tx.Create, or take its numbers with Tx.NextOrCreate",

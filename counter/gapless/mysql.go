@@ -7,13 +7,13 @@ import (
 	"fmt"
 )
 
-// MySQLSchema creates the table of counters, if it does not exist, in MySQL 8.0.21, MariaDB 10.6,
+// MySQLDDL creates the table of counters, if it does not exist, in MySQL 8.0.21, MariaDB 10.6,
 // and later versions. Like every CREATE TABLE it commits the transaction in which it runs. In your
 // own table make the column of the numbers UNIQUE: see the package comment.
 //
 // A user that takes numbers needs SELECT and UPDATE; a user that creates counters also needs
 // INSERT. Transactions that create counters lock the row without a name, which the schema inserts.
-const MySQLSchema = `CREATE TABLE IF NOT EXISTS randflake_gapless (
+const MySQLDDL = `CREATE TABLE IF NOT EXISTS randflake_gapless (
 	name  VARCHAR(50) CHARACTER SET ascii COLLATE ascii_bin NOT NULL PRIMARY KEY,
 	taken BIGINT NOT NULL, -- the newest number that was given, or the one before the first
 	last  BIGINT NOT NULL,

@@ -6,12 +6,12 @@ import (
 	"encoding/json"
 )
 
-// PostgresSchema creates the table of counters, if it does not exist, in the first schema of the
+// PostgresDDL creates the table of counters, if it does not exist, in the first schema of the
 // search_path. In your own table make the column of the numbers UNIQUE: see the package comment.
 //
 // A role that takes numbers needs SELECT and UPDATE; a role that creates counters also needs
 // INSERT.
-const PostgresSchema = `CREATE TABLE IF NOT EXISTS randflake_gapless (
+const PostgresDDL = `CREATE TABLE IF NOT EXISTS randflake_gapless (
 	name  text COLLATE "C" PRIMARY KEY,
 	taken bigint NOT NULL, -- the newest number that was given, or the one before the first
 	last  bigint NOT NULL,

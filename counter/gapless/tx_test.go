@@ -89,8 +89,8 @@ func TestAnswers(t *testing.T) {
 		{number(7), number(9), 1, 7, nil, nil},
 		{number(7), number(7), 3, 5, nil, nil},
 		{number(math.MaxInt64), number(math.MaxInt64), 1, math.MaxInt64, nil, nil},
-		{none, number(9), 1, 0, ErrEnd, ErrEnd},
-		{none, none, 1, 0, ErrNoCounter, ErrEnd},
+		{none, number(9), 1, 0, ErrEnded, ErrEnded},
+		{none, none, 1, 0, ErrNoCounter, ErrEnded},
 	} {
 		a := &answering{taken: c.taken, last: c.last}
 		tx := Tx{a}

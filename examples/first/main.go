@@ -2,6 +2,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"log"
 
@@ -9,7 +10,7 @@ import (
 )
 
 func main() {
-	keeper, err := local.Keep("shop") // a secret and a space in your state directory, made at first use
+	keeper, err := local.Keep(context.Background(), "shop") // a secret and a space in your state directory, made at first use
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -100,8 +100,8 @@ func (d database) newYear(t *testing.T, db *sql.DB) {
 			must(t, d.within(t.Context(), db, func(tx gapless.Tx) error {
 				n, err := tx.NextOrCreate(t.Context(), name, 1, 99)
 				last := numbers[len(numbers)-1]
-				follows := last == 11 && errors.Is(err, gapless.ErrEnd) || last == 10 && n == 11
-				require.That(t, follows, "%d, %v after %d: want 11, or ErrEnd after it", n, err, last)
+				follows := last == 11 && errors.Is(err, gapless.ErrEnded) || last == 10 && n == 11
+				require.That(t, follows, "%d, %v after %d: want 11, or ErrEnded after it", n, err, last)
 				return nil
 			}))
 		}
@@ -146,9 +146,9 @@ func (d database) steps(t *testing.T, db *sql.DB, proxy *servers.Proxy) {
 			first int64
 			err   error
 		}{
-			{"book", 7, 0, gapless.ErrEnd}, {"book", 1, 0, nil}, {"book", 4, 1, nil}, {"book", 2, 0, gapless.ErrEnd}, {"book", 1, 5, nil},
-			{"book", 1, 0, gapless.ErrEnd}, {"far", 1, math.MaxInt64 - 1, nil}, {"far", 1, math.MaxInt64, nil}, {"far", math.MaxInt, 0,
-				gapless.ErrEnd},
+			{"book", 7, 0, gapless.ErrEnded}, {"book", 1, 0, nil}, {"book", 4, 1, nil}, {"book", 2, 0, gapless.ErrEnded}, {"book", 1, 5, nil},
+			{"book", 1, 0, gapless.ErrEnded}, {"far", 1, math.MaxInt64 - 1, nil}, {"far", 1, math.MaxInt64, nil}, {"far", math.MaxInt, 0,
+				gapless.ErrEnded},
 		} {
 			before := proxy.Requests()
 			first, err := tx.NextN(t.Context(), step.name, step.n)

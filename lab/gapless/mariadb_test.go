@@ -32,7 +32,7 @@ func TestMariaDB(t *testing.T) {
 	must(t, err)
 	t.Cleanup(func() { server.Kill() })
 	d := database{
-		schema: gapless.MySQLSchema,
+		schema: gapless.MySQLDDL,
 		in:     gapless.MySQL,
 		open:   func(addr string) (*sql.DB, error) { return openDB(server, addr) },
 		commit: "\x03COMMIT", // and not that of "READ COMMITTED"

@@ -23,7 +23,7 @@ func TestPostgres(t *testing.T) {
 	must(t, err)
 	t.Cleanup(func() { server.Kill() })
 	d := database{
-		schema: gapless.PostgresSchema,
+		schema: gapless.PostgresDDL,
 		in:     gapless.Postgres,
 		open: func(addr string) (*sql.DB, error) {
 			return sql.Open("pgx", strings.Replace(server.URL(), server.Addr(), addr, 1))
@@ -60,7 +60,7 @@ func testPgx(t *testing.T, server *servers.Postgres) {
 		require.That(t, !ok, "a %T is taken for a transaction", other)
 	}
 	require.Done(t)(pool.Exec(t.Context(), "CREATE SCHEMA gapless_pgx"))
-	require.Done(t)(pool.Exec(t.Context(), gapless.PostgresSchema))
+	require.Done(t)(pool.Exec(t.Context(), gapless.PostgresDDL))
 	take := func(tx pgx.Tx) error {
 		_, err := gapless.Pgx(tx).NextOrCreate(t.Context(), "a", 1, 5)
 		return err
@@ -77,5 +77,5 @@ func testPgx(t *testing.T, server *servers.Postgres) {
 		isConflict := errors.As(err, &conflict)
 		require.That(t, conflict.Code == want && isConflict == (err != nil), "%s: %v", level, err)
 	}
-	require.ErrorIs(t, pgx.BeginFunc(t.Context(), pool, take), gapless.ErrEnd, "after five that committed")
+	require.ErrorIs(t, pgx.BeginFunc(t.Context(), pool, take), gapless.ErrEnded, "after five that committed")
 }

@@ -106,7 +106,7 @@ func TestRights(t *testing.T) {
 	must(t, err)
 	t.Setenv("RANDFLAKE_STORE", store)
 	t.Setenv("RANDFLAKE_SECRET", secret.Hex())
-	keeper, err := url.Keep("orders")
+	keeper, err := url.Keep(t.Context(), "orders")
 	must(t, err)
 	defer keeper.Close()
 	require.Done(t)(keeper.Generator().Generate())

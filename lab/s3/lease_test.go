@@ -77,7 +77,7 @@ func TestKeep(t *testing.T) {
 	must(t, space.Close())
 	t.Setenv("RANDFLAKE_STORE", store)
 	t.Setenv("RANDFLAKE_SECRET", secret.Hex())
-	keeper, err := url.Keep("shop")
+	keeper, err := url.Keep(t.Context(), "shop")
 	must(t, err)
 	defer keeper.Close()
 	require.Done(t)(keeper.Generator().Generate())

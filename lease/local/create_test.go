@@ -111,7 +111,7 @@ func TestCreateWhereNothingCanBe(t *testing.T) {
 	require.That(t, !made && err != nil && strings.Contains(err.Error(), dir), "below a file: %v, %v", made, err)
 	t.Setenv("XDG_STATE_HOME", file)
 	t.Setenv("HOME", file)
-	if keeper, err := Keep("shop"); keeper != nil || err == nil || !strings.Contains(err.Error(), "state directory") {
+	if keeper, err := Keep(t.Context(), "shop"); keeper != nil || err == nil || !strings.Contains(err.Error(), "state directory") {
 		t.Errorf("Keep below a file: %v, %v", keeper, err)
 	}
 }

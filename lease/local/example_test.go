@@ -1,6 +1,7 @@
 package local_test
 
 import (
+	"context"
 	"fmt"
 	"log"
 	"os"
@@ -25,7 +26,7 @@ func TestMain(m *testing.M) {
 }
 
 func ExampleKeep() {
-	keeper, err := local.Keep("shop")
+	keeper, err := local.Keep(context.Background(), "shop")
 	if err != nil {
 		log.Fatal(err)
 	}

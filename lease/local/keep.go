@@ -2,7 +2,7 @@
 // directory of the user, and another directory means another secret. So if several machines share a
 // kind of ID, or a container has no volume, use [lease.Keep] instead.
 //
-//	keeper, err := local.Keep("shop")
+//	keeper, err := local.Keep(ctx, "shop")
 //	id, err := keeper.Generator().Generate()
 //	err = keeper.Close()
 package local
@@ -14,15 +14,11 @@ import (
 	"io/fs"
 	"log/slog"
 	"path/filepath"
-	"time"
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/file"
 )
-
-// leaseTimeout limits how long taking a lease takes. A directory answers within milliseconds.
-const leaseTimeout = 30 * time.Second
 
 // A Keeper is a [lease.Keeper] with a space of its own.
 type Keeper struct {
@@ -41,7 +37,7 @@ type Keeper struct {
 //
 // The errors are those of [Dir], [Create], [ReadSecret] and [lease.Keep], and lease.ErrNoSpace if
 // the directory has a secret but no space. The keeper holds a goroutine until it is closed.
-func Keep(name string, options ...lease.Option) (*Keeper, error) {
+func Keep(ctx context.Context, name string, options ...lease.Option) (*Keeper, error) {
 	dir, err := Dir(name)
 	if err != nil {
 		return nil, err
@@ -65,8 +61,6 @@ func Keep(name string, options ...lease.Option) (*Keeper, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), leaseTimeout)
-	defer cancel()
 	space, err := lease.Open(ctx, engine, lease.Config{})
 	if err != nil {
 		return nil, err

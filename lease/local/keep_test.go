@@ -43,7 +43,7 @@ func quiet() lease.Option { return lease.WithLogger(slog.New(slog.DiscardHandler
 // makeOne keeps "shop", makes an ID and closes.
 func makeOne(t *testing.T) (randflake.ID, *randflake.Cipher) {
 	t.Helper()
-	keeper, err := Keep("shop", quiet())
+	keeper, err := Keep(t.Context(), "shop", quiet())
 	require.NoError(t, err)
 	id, err := keeper.Generator().Generate()
 	require.NoError(t, errors.Join(err, keeper.Close()))
@@ -68,11 +68,11 @@ func TestKeep(t *testing.T) {
 	if err != nil || runtime.GOOS != "windows" && info.Mode() != 0o600 {
 		t.Errorf("secret: %v, %v, want mode 0600", info, err)
 	}
-	other, err := Keep("other", quiet())
+	other, err := Keep(t.Context(), "other", quiet())
 	require.NoError(t, err)
 	defer other.Close()
 	require.That(t, other.Generator().Cipher().Inspect(first) != cipher.Inspect(first), "two names have one secret")
-	again, err := Keep("other", quiet())
+	again, err := Keep(t.Context(), "other", quiet())
 	require.NoError(t, err)
 	defer again.Close()
 	require.That(t, again.Generator().Lease().FirstNode != other.Generator().Lease().FirstNode,
@@ -111,7 +111,7 @@ func TestKeepRefuses(t *testing.T) {
 			makeOne(t)
 			require.NoError(t, c.breaks(dir))
 			before, _ := filepath.Glob(filepath.Join(dir, "*"))
-			keeper, err := Keep("shop", quiet())
+			keeper, err := Keep(t.Context(), "shop", quiet())
 			wantErr(t, "Keep", err, c.want, c.said)
 			wantErr(t, "Keep", err, c.want, dir)
 			require.That(t, keeper == nil, "there is a keeper")
@@ -128,7 +128,7 @@ func TestDirRefuses(t *testing.T) {
 			t.Errorf("%q: %s, %v", name, dir, err)
 			continue
 		}
-		_, kept := Keep(name)
+		_, kept := Keep(t.Context(), name)
 		require.That(t, kept != nil && kept.Error() == err.Error(), "%q: Keep: %v, and Dir: %v", name, kept, err)
 	}
 }

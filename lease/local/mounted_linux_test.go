@@ -170,7 +170,7 @@ func TestUnknownDisk(t *testing.T) {
 		if err := unix.Statfs(dir, new(unix.Statfs_t)); err == nil {
 			t.Skip("another system call tells it here")
 		}
-		keeper, err := Keep("shop", quiet())
+		keeper, err := Keep(t.Context(), "shop", quiet())
 		wantErr(t, "Keep", err, unix.EIO, dir)
 		require.That(t, keeper == nil, "there is a keeper")
 		made, err := Create(dir + "-2")

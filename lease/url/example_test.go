@@ -14,7 +14,7 @@ import (
 // The environment says where the leases are from: RANDFLAKE_STORE and RANDFLAKE_SECRET. Without
 // them they are from a directory of the user.
 func ExampleKeep() {
-	keeper, err := url.Keep("shop")
+	keeper, err := url.Keep(context.Background(), "shop")
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -27,8 +27,9 @@ type Keeper struct {
 // whatever name is. In place of each variable, RANDFLAKE_STORE_FILE or RANDFLAKE_SECRET_FILE may
 // name a file that has it; to set both is an error. It makes no space: randflake store init does.
 //
-// It waits up to two minutes where waiting helps: see [lease.WithWait], which can change that.
-func Keep(name string, options ...lease.Option) (*Keeper, error) {
+// It waits up to two minutes where waiting helps, as long as ctx does not end: see [lease.WithWait], which can change
+// that.
+func Keep(ctx context.Context, name string, options ...lease.Option) (*Keeper, error) {
 	options = append([]lease.Option{lease.WithWait(2 * time.Minute)}, options...)
 	store, err := FromEnvironment()
 	if err != nil {
@@ -40,7 +41,7 @@ func Keep(name string, options ...lease.Option) (*Keeper, error) {
 			"without both, the secret is one of this machine")
 	}
 	if store == "" {
-		k, err := local.Keep(name, options...)
+		k, err := local.Keep(ctx, name, options...)
 		if err != nil {
 			return nil, err
 		}
@@ -50,13 +51,11 @@ func Keep(name string, options ...lease.Option) (*Keeper, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-	defer cancel()
 	space, err := Open(ctx, store, lease.Config{})
 	if err != nil {
 		return nil, err
 	}
-	k, err := lease.Keep(context.Background(), space, secret, options...)
+	k, err := lease.Keep(ctx, space, secret, options...)
 	if err != nil {
 		return nil, errors.Join(err, space.Close())
 	}

@@ -1,6 +1,6 @@
 // Package url opens a space by the name of its store: a directory or a URL.
 //
-//	keeper, err := url.Keep("shop") // a generator, by the store and the secret that the environment names
+//	keeper, err := url.Keep(ctx, "shop") // a generator, by the store and the secret that the environment names
 //	space, err := url.Open(ctx, "postgres://app:password@db.example.com/app", lease.Config{})
 //
 // [Parse] says what names mean; the package of each engine, which parameters its URLs take. All

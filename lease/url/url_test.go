@@ -184,7 +184,7 @@ func TestKeepWaits(t *testing.T) {
 			require.NoError(t, err)
 			require.NoError(t, errors.Join(space.ReportLoss(t.Context(), "by hand"), space.Close()))
 			began := time.Now()
-			keeper, err := Keep("shop", lease.WithClock(time.Now), lease.WithLogger(slog.New(slog.DiscardHandler)))
+			keeper, err := Keep(t.Context(), "shop", lease.WithClock(time.Now), lease.WithLogger(slog.New(slog.DiscardHandler)))
 			waited := time.Since(began)
 			require.That(t, errors.Is(err, want) && (waited > time.Minute) == (err == nil) && waited <= 70*time.Second,
 				"%v after %v, want %v", err, waited, want)
@@ -229,7 +229,7 @@ func TestKeep(t *testing.T) {
 				name, value, _ := strings.Cut(variable, "=")
 				t.Setenv(name, value)
 			}
-			keeper, err := Keep("shop", lease.WithLogger(slog.New(slog.DiscardHandler)))
+			keeper, err := Keep(t.Context(), "shop", lease.WithLogger(slog.New(slog.DiscardHandler)))
 			if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
 				t.Fatalf("%v, want %q", err, tt.want)
 			}
