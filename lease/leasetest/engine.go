@@ -4,7 +4,6 @@ package leasetest
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
@@ -67,19 +66,12 @@ func newEngineBed(t *testing.T, connect func(t *testing.T) lease.Engine) *engine
 	return w
 }
 
-// wantErr fails the test and returns false unless err is target.
-func wantErr(t testing.TB, what string, err, target error) bool {
-	t.Helper()
-	require.ErrorIs(t, err, target, "%s", what)
-	return errors.Is(err, target)
-}
-
 // put puts the entry a. Later checks read it.
 func put(value string) Call { return Call{Swap: true, Put: Entry("a", value)} }
 
 // first puts 2, and then 1.
 func (w *engineBed) first() {
-	wantErr(w, "Prepare", w.handles[0].Prepare(w.Context()), nil)
+	require.ErrorIs(w, w.handles[0].Prepare(w.Context()), nil, "Prepare")
 	Put(w, w.handles[0], "a", "2")
 	Put(w, w.handles[1], "a", "1")
 }
@@ -98,7 +90,7 @@ func (w *engineBed) fail(when string, ctx context.Context, engine lease.Engine, 
 	w.Helper()
 	for _, c := range []Call{put("2"), {Names: []string{"a"}}} {
 		_, err := c.On(ctx, engine)
-		wantErr(w, when+": "+c.String(), err, want)
+		require.ErrorIs(w, err, want, "%s: %s", when, c)
 	}
 }
 
@@ -111,14 +103,14 @@ func checkPrepare(w *engineBed) {
 	}
 	var wg sync.WaitGroup
 	for _, engine := range w.handles {
-		wg.Go(func() { wantErr(w, "Prepare while others do", engine.Prepare(w.Context()), nil) })
+		wg.Go(func() { require.ErrorIs(w, engine.Prepare(w.Context()), nil, "Prepare while others do") })
 	}
 	wg.Wait()
 	w.first()
 	one := put("1")
 	w.handles[0].Swap(w.Context(), nil, one.Put)
 	one.Put[0].Value[0] = 'x'
-	wantErr(w, "another Prepare", w.handles[1].Prepare(w.Context()), nil)
+	require.ErrorIs(w, w.handles[1].Prepare(w.Context()), nil, "another Prepare")
 	w.found("after another Prepare, and a change of the buffer that was put", w.handles[0])[0] = 'x'
 	w.found("after a change of an answer", w.handles[0])
 	s := w.handles[0].String()
@@ -131,12 +123,12 @@ func checkContext(w *engineBed) {
 	done, cancel := context.WithCancel(w.Context())
 	cancel()
 	w.fail("context cancelled", done, w.handles[0], context.Canceled)
-	wantErr(w, "Prepare with a cancelled context", w.handles[0].Prepare(done), context.Canceled)
+	require.ErrorIs(w, w.handles[0].Prepare(done), context.Canceled, "Prepare with a cancelled context")
 	w.found("after calls with a cancelled context", w.handles[1])
 	for i := range 20 { // at any moment of a call
 		soon, cancel := context.WithTimeout(w.Context(), time.Duration(i)*100*time.Microsecond)
 		if _, err := put("1").On(soon, w.handles[0]); err != nil {
-			wantErr(w, "Swap whose context timed out", err, context.DeadlineExceeded)
+			require.ErrorIs(w, err, context.DeadlineExceeded, "Swap whose context timed out")
 		}
 		cancel()
 		w.found("after a context timed out", w.handles[i%2])
@@ -147,9 +139,9 @@ func checkClose(w *engineBed) {
 	w.first()
 	for _, engine := range w.handles {
 		other := w.open()
-		wantErr(w, "Close", engine.Close(), nil)
+		require.ErrorIs(w, engine.Close(), nil, "Close")
 		w.fail("after Close", w.Context(), engine, fs.ErrClosed)
-		wantErr(w, "Prepare after Close", engine.Prepare(w.Context()), fs.ErrClosed)
+		require.ErrorIs(w, engine.Prepare(w.Context()), fs.ErrClosed, "Prepare after Close")
 		w.found("after another handle was closed", other)
 		other.Close()
 	}
@@ -158,7 +150,7 @@ func checkClose(w *engineBed) {
 
 // checkCalls makes calls of any kind in turn, and compares each answer with that of a map.
 func checkCalls(w *engineBed) {
-	wantErr(w, "Prepare", w.handles[0].Prepare(w.Context()), nil)
+	require.ErrorIs(w, w.handles[0].Prepare(w.Context()), nil, "Prepare")
 	// Names that an order by anything but bytes would misplace, and long ones.
 	names := strings.Fields("a a- a. a/ a/. a/1 a/10 a/2 a0 a_ aa b - . .. / _ 0 9")
 	for i := range 20 {
@@ -172,7 +164,7 @@ func checkCalls(w *engineBed) {
 		engine := w.handles[i%len(w.handles)]
 		c := anyCall(rng, names, model)
 		got, err := c.On(w.Context(), engine)
-		wantErr(w, c.String(), err, nil)
+		require.ErrorIs(w, err, nil, "%s", c)
 		want := model.do(c)
 		isRight := got.Swapped == want.Swapped && (got.Swapped || swap.Matches(got.Entries, want.Entries))
 		require.Must(w, isRight, "%s: swapped %t, found %s,\n\twant %t, %s",
@@ -243,7 +235,7 @@ func anyCall(rng *rand.Rand, names []string, model data) Call {
 
 // together has each player call do, times times, all at once, on changing handles.
 func (w *engineBed) together(players, times int, do func(engine lease.Engine, player, i int)) {
-	wantErr(w, "Prepare", w.handles[0].Prepare(w.Context()), nil)
+	require.ErrorIs(w, w.handles[0].Prepare(w.Context()), nil, "Prepare")
 	var wg sync.WaitGroup
 	for player := range players {
 		wg.Go(func() {
@@ -258,7 +250,7 @@ func (w *engineBed) together(players, times int, do func(engine lease.Engine, pl
 // swap swaps, and returns whether it took effect.
 func (w *engineBed) swap(engine lease.Engine, expect, put []lease.Entry) (lease.Answer, bool) {
 	answer, err := engine.Swap(w.Context(), expect, put)
-	wantErr(w, "Swap", err, nil)
+	require.ErrorIs(w, err, nil, "Swap")
 	return answer, err == nil && answer.Swapped
 }
 
@@ -316,7 +308,7 @@ func checkSnapshots(w *engineBed) {
 		if player == 4 { // a failed swap finds entries too
 			answer, err = engine.Swap(w.Context(), slices.Concat(Entry("a", "?"), Entry("b", "?"), Entry("c", "?")), Entry("a", "wrong"))
 		}
-		wantErr(w, "call", err, nil)
+		require.ErrorIs(w, err, nil, "call")
 		all := answer.Entries
 		differs := func(e lease.Entry) bool { return string(e.Value) != string(all[0].Value) }
 		require.That(w, !answer.Swapped && !slices.ContainsFunc(all, differs), "of different moments: %s", show(all))
@@ -329,7 +321,7 @@ func checkSnapshots(w *engineBed) {
 func checkSpace(w *engineBed) {
 	space, err := lease.Create(w.Context(), w.handles[0], lease.Config{NeverUsed: true, Limits: lease.Limits{Nodes: 64}})
 	require.NoError(w, err)
-	wantErr(w, "CreateCounter", space.CreateCounter(w.Context(), lease.Counter{Name: "orders", Start: 1}), nil)
+	require.ErrorIs(w, space.CreateCounter(w.Context(), lease.Counter{Name: "orders", Start: 1}), nil, "CreateCounter")
 	window := space.Limits().WindowOf(time.Now()) + 2
 	nodes, numbers := w.takeTogether(window)
 	info, err := space.Info(w.Context())
@@ -356,12 +348,13 @@ func (w *engineBed) takeTogether(window int64) (nodes map[uint32]bool, numbers m
 	var mu sync.Mutex
 	w.together(len(spaces), 2, func(_ lease.Engine, player, _ int) {
 		leases, err := spaces[player].Take(w.Context(), window, window, 2)
-		if !wantErr(w, "Take", err, nil) {
+		if err != nil {
+			w.Errorf("Take: %v", err)
 			return
 		}
 		l := leases[0]
 		run, err := spaces[player].TakeNumbers(w.Context(), "orders", lease.Period{}, 1)
-		wantErr(w, "TakeNumbers", err, nil)
+		require.ErrorIs(w, err, nil, "TakeNumbers")
 		mu.Lock()
 		defer mu.Unlock()
 		require.That(w, !numbers[run.First] && !nodes[l.FirstNode] && !nodes[l.LastNode],

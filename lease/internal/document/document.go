@@ -237,20 +237,26 @@ func (e *Engine) load(ctx context.Context) (*snapshot, error) {
 	if err := e.checkAnswer(ctx, "read", doc, err); err != nil {
 		return nil, err
 	}
-	snap := &snapshot{doc: doc, seen: wallClock()}
-	err = json.Unmarshal(doc.Content, &snap.content)
-	if err == nil && (snap.content.Lineage == "" || snap.content.Entries == nil) {
-		err = errors.New("want a lineage and entries")
-	}
-	if err == nil {
-		snap.content.others, err = stored.Others(snap.content, doc.Content)
-	}
+	found, err := decode(doc.Content)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w: it has other content: nothing was changed: %w", e, lease.ErrCorrupt, err)
 	}
+	snap := &snapshot{found, doc, wallClock()}
 	snap.markCopy()
 	e.lastSeen.Store(snap)
 	return snap, nil
+}
+
+// decode returns the content in a text. It must have what Prepare puts there.
+func decode(text []byte) (c content, err error) {
+	if err := json.Unmarshal(text, &c); err != nil {
+		return c, err
+	}
+	if c.Lineage == "" || c.Entries == nil {
+		return c, errors.New("want a lineage and entries")
+	}
+	c.others, err = stored.Others(c, text)
+	return c, err
 }
 
 // CopyAge tells copies: a document put more than CopyAge after its content was written is a copy that a
