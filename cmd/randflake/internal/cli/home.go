@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/local"
 	"github.com/randflake/randflake/lease/url"
 )
@@ -81,6 +82,9 @@ func (h *home) locateNamed() (err error) {
 		return err
 	}
 	h.at, h.space, err = url.Parse(h.store)
+	if err == nil {
+		err = lease.Config{Name: h.space}.Check()
+	}
 	if err != nil || h.at.Dir == "" {
 		return err
 	}

@@ -128,9 +128,9 @@ func refuseZeros(cmd *cobra.Command, names ...string) error {
 	return nil
 }
 
-// useExisting opens the space that is there, and says so. That is an error without --if-missing, and with another secret
-// or other limits than those of the command line: a space that has more than its part of the nodes repeats the IDs of
-// another one. Its trust may have changed since it was made.
+// useExisting opens the space that is there, and says so. That is an error without --if-missing, with another secret or
+// none, with other limits than those of the command line, as a space that has more than its part of the nodes repeats
+// the IDs of another one, and if nothing is granted there any more. Its trust may have changed since it was made.
 func (r *initRequest) useExisting(ctx context.Context) error {
 	space, err := url.Open(ctx, r.home.storeName(), lease.Config{})
 	if err != nil {
@@ -150,6 +150,16 @@ func (r *initRequest) useExisting(ctx context.Context) error {
 		return err
 	}
 	defer asWanted.Close()
+	info, err := asWanted.Info(ctx)
+	hasCheck := want.CheckValue != [8]byte{}
+	switch {
+	case err != nil:
+		return err
+	case hasCheck && info.CheckValue == "":
+		return fmt.Errorf("%w: %s is for IDs of any secret: make another one, or give no secret", lease.ErrMismatch, space)
+	case info.Retired:
+		return fmt.Errorf("%w: %s: use %s", lease.ErrRetired, space, cmp.Or(info.MovedTo, "another one"))
+	}
 	return r.print("%s exists\n", space)
 }
 

@@ -135,6 +135,7 @@ func TestStores(t *testing.T) {
 		{"store init --never-used file:what??space=default", 0, "made a new secret in what?/secret\n"},
 		{"store init --never-used --window 1500ms odd", 2, "want whole seconds, 1s to 24h"},
 		{"store init --never-used odd?space=B", 1, "want a name of 1 to 40 of a-z"},
+		{"new --store odd?space=B", 1, "want a name of 1 to 40 of a-z"},
 		{"store move without odd?space=B", 1, "NEW: lease: invalid argument: space \"B\": want a name of 1 to 40 of a-z"},
 		{"store init sqlite:odd/ids.db", 1, "want a file in a directory that is there"}, // they made none
 		{"store init --never-used sqlite:broken.db --secret-file none", 1, "not a database"},
@@ -159,6 +160,7 @@ func TestStores(t *testing.T) {
 		{"store move few more/few", 0, "have run for 15s have leases until "},
 		{"store move few more/few", 0, "The old space was retired before"},
 		{"store move few else/few", 1, "for space \"default\" in "},
+		{"store init --if-missing few", 1, "is retired: space \"default\" in "},
 		{"store move few few", 1, "take another name or store"},
 		{"store move missing few", 1, "randflake store init missing"},
 		{"store move few redis:/x", 1, "NEW: store redis: want redis://HOST"},
@@ -194,6 +196,7 @@ func TestStores(t *testing.T) {
 		{"store init --never-used --part 65000-66000 --secret-file other south", 0, "nodes 65000 to 66000"},
 		{"store init --never-used --part 512-1023 --nodes 1024 half", 0, "nodes 512 to 1023"},
 		{"store init --if-missing --part 512-1023 --nodes 1024 half", 0, "exists\n"},
+		{"store init --if-missing --part 512-1023 --secret-file derived half", 1, "is for IDs of any secret"},
 		{"store init --if-missing --nodes 512 half", 1, "has limits {FirstNode:512 Nodes:512 "},
 		{"store init --if-missing --part 0-511 half", 1, "and {FirstNode:0 Nodes:512 "},
 		{"new --layout twitter --store half", 0, ""},
