@@ -81,8 +81,10 @@ var wholeFields = []string{"nodes", "batch", "start", "step", "last"}
 func (k *checker) wholeNumbers(n *yaml.Node) {
 	for i, inner := range n.Content {
 		isValue := n.Kind == yaml.MappingNode && i%2 == 1 // after its key
-		if isValue && inner.ShortTag() == "!!float" && slices.Contains(wholeFields, n.Content[i-1].Value) {
-			k.refuse(fmt.Sprintf("line %d: %s", inner.Line, n.Content[i-1].Value), "want a whole number, in digits alone")
+		if isValue && inner.ShortTag() == "!!float" {
+			key := cmp.Or(n.Content[i-1].Alias, n.Content[i-1]).Value
+			k.refuseUnless(!slices.Contains(wholeFields, key), fmt.Sprintf("line %d: %s", inner.Line, key),
+				"want a whole number, in digits alone")
 		}
 		k.wholeNumbers(inner)
 	}

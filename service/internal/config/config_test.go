@@ -240,6 +240,7 @@ func TestWrong(t *testing.T) {
 		{"step: 2", "step: 2.5", "w.yaml: line 12: step: want a whole number"},
 		{"last: 99999", "last: 1e6", "w.yaml: line 12: last: want a whole number"},
 		{"start: 1000", "series: &a 1.5, start: *a", "w.yaml: line 12: start: want a whole number"},
+		{"start: 1000", "series: &a start, ? *a : 1.5", "w.yaml: line 12: start: want a whole number"},
 		{"nodes: 4", "nodes: 4.5", "w.yaml: line 9: nodes: want a whole number"},
 		{"nodes: 16, batch: 1000", "nodes: 1.5", "w.yaml: line 10: nodes: want a whole number"},
 		{"batch: 10}", "batch: 10.5}", "w.yaml: line 26: batch: want a whole number"},
