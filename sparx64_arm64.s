@@ -34,7 +34,7 @@
 //	R3          turns left; a turn is two steps, after which the planes are back in their registers
 //	R4 to R8    scratch
 
-#define KEYED 20  // b with its next key, not rotated yet: see LASTROUND
+#define KEYED 20  // a third scratch register, for LASTROUND
 #define KX 21     // keys of x and y in the branch (a, b)
 #define KY 22
 #define LX 23     // and in the branch (c, d)
@@ -176,7 +176,8 @@ GLOBL ascending<>(SB), RODATA|NOPTR, $16
 	EOR(t, c, c) \
 	EOR(c, d, d)
 
-// The third round and the linear layer. The new a, b, c, d are left in the registers d, c, b, a.
+// The third round and the linear layer. The new a, b, c, d are left in the registers d, c, b, a. KEYED is b with its
+// key, and t that rotated, since here b is needed for the new a at once.
 #define LASTROUND(a, b, c, d, t, u) \
 	EOR(KX, a, a)     \
 	EOR(LX, c, c)     \
@@ -206,8 +207,8 @@ GLOBL ascending<>(SB), RODATA|NOPTR, $16
 	KEY(8, LX)       \
 	KEYROR(2, 11, LY)
 
-// KEYS3 loads the keys of the third round. KY is key 19, for b after the layer: call it k, and k' with its bytes
-// swapped. LINEAR gets k with r, and what is in LY, q, with d. It leaves
+// KEYS3 loads the keys of the third round. Call key 19, which is in KY, k; with its bytes swapped k'; and what is in LY
+// q. LINEAR gets r with k in it, and d with q. It leaves
 //
 //	t            with k', as t is r with its bytes swapped
 //	b = r ^ a    with k, as b should be

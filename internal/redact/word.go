@@ -58,8 +58,7 @@ func (p wordPassword) coverBeginnings(text string) string {
 	}
 }
 
-// coverEnds masks in text the last characters of the password wherever they are before an @: what a
-// message quotes may begin in the middle of the password.
+// coverEnds masks in text the last characters of the password wherever they are before an @: a quote may begin amid it.
 func (p wordPassword) coverEnds(text string) string {
 	parts := strings.Split(text, "@")
 	for i, part := range parts[:len(parts)-1] {
