@@ -26,11 +26,19 @@ type interleaver struct {
 // A claim is of n values from first on. After the last value of the format comes 0.
 type claim struct{ first, n uint64 }
 
+// A claimant is before one of its steps.
 type claimant struct {
 	step int
-	now  int64
-	next uint64
+	now  int64  // what it has read
+	next uint64 // what it has loaded
 }
+
+const (
+	readClock = iota
+	loadCursor
+	compareAndSwap
+	done
+)
 
 // run goes on from a cursor at next, and each claimant's step, in every way.
 func (v *interleaver) run(next uint64, who []claimant) {
@@ -46,23 +54,23 @@ func (v *interleaver) run(next uint64, who []claimant) {
 			who[i] = c
 		}
 		switch c.step {
-		case 0: // read the clock
+		case readClock:
 			for _, now := range v.clocks {
-				goOn(next, claimant{1, now, 0})
+				goOn(next, claimant{step: loadCursor, now: now})
 			}
-		case 1: // load the cursor
-			goOn(next, claimant{2, c.now, next})
-		case 2: // compare and swap
+		case loadCursor:
+			goOn(next, claimant{step: compareAndSwap, now: c.now, next: next})
+		case compareAndSwap:
 			start, left, err := v.bounds.claimable(c.next, c.now)
 			switch {
 			case err != nil:
-				goOn(next, claimant{step: 3})
+				goOn(next, claimant{step: done})
 			case next != c.next && !v.overwrites:
-				goOn(next, claimant{step: 1, now: c.now})
+				goOn(next, claimant{step: loadCursor, now: c.now})
 			default:
 				n := min(v.n, left)
 				v.claims = append(v.claims, claim{start, n})
-				goOn(start+n, claimant{step: 3})
+				goOn(start+n, claimant{step: done})
 				v.claims = v.claims[:len(v.claims)-1]
 			}
 		}
@@ -119,13 +127,9 @@ func TestEveryInterleavingOfClaims(t *testing.T) {
 			clocks := []int64{b.startSecond - 3600, b.startSecond, b.startSecond + 1, b.startSecond + 2, b.endSecond}
 			v := interleaver{bounds: b, clocks: clocks, n: 2}
 			v.run(next, make([]claimant, claimants))
-			if v.problem != "" {
-				t.Fatal(v.problem)
-			}
+			require.Must(t, v.problem == "", "%s", v.problem)
 			readings := len(clocks) * len(clocks) * len(clocks)
-			if v.runs < orders*readings { // a failed swap adds steps
-				t.Errorf("only %d interleavings", v.runs)
-			}
+			require.That(t, v.runs >= orders*readings, "only %d interleavings", v.runs) // a failed swap adds steps
 		})
 	}
 }
@@ -175,10 +179,9 @@ func TestClaimable(t *testing.T) {
 		{"after the format's end", b.base, MaxTimestamp + 1, 0, 0, ErrEndOfLife},
 	} {
 		start, left, err := b.claimable(test.next, test.now)
-		if start != test.start || left != test.left || err != test.err {
-			t.Errorf("%s: claimable(%d, %d) = %d, %d, %v, want %d, %d, %v",
-				test.name, test.next, test.now, start, left, err, test.start, test.left, test.err)
-		}
+		require.That(t, start == test.start && left == test.left && err == test.err,
+			"%s: claimable(%d, %d) = %d, %d, %v, want %d, %d, %v",
+			test.name, test.next, test.now, start, left, err, test.start, test.left, test.err)
 	}
 }
 
@@ -194,9 +197,8 @@ func TestClaimTakesAShare(t *testing.T) {
 		left -= taken
 		claims++
 	}
-	if _, _, err := c.claim(testStart, 1024, 8); err != ErrExhausted {
-		t.Errorf("a second that is used up: %v", err)
-	}
+	_, _, err := c.claim(testStart, 1024, 8)
+	require.Equal(t, err, ErrExhausted, "a second that is used up")
 	require.That(t, claims <= 300, "it took %d claims", claims)
 }
 
@@ -208,9 +210,8 @@ func TestWholeSpace(t *testing.T) {
 	require.That(t, start == pack(MaxTimestamp, 0, 0) && taken == 1<<34-2 && err == nil,
 		"claim = %d, %d, %v, want all values of the last second but two", start, taken, err)
 	for _, now := range []int64{Epoch, MaxTimestamp - 1, MaxTimestamp} {
-		if _, _, err := c.claim(now, 1, 1); err == nil {
-			t.Errorf("a claim at %d after all was used", now)
-		}
+		_, _, err := c.claim(now, 1, 1)
+		require.That(t, err != nil, "a claim at %d after all was used", now)
 	}
 	g := newGenerator(t, lease, WithClock(newFakeClock(MaxTimestamp).now))
 	g.leases.InForce.Load().Work.cursor.claim(MaxTimestamp, 1<<40, 1)

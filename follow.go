@@ -54,7 +54,7 @@ var leaseErrors = handover.Errors{
 	NotStarted: ErrLeaseNotStarted,
 }
 
-// A maker implements handover.Maker for a generator, whose methods these are not.
+// A maker is the generator as a handover.Maker. It is a type of its own so that Generator lacks these methods.
 type maker Generator
 
 func (m *maker) Interval(lease Lease) (first, end int64) { return lease.Start.Unix(), lease.End.Unix() }
@@ -74,10 +74,10 @@ func (m *maker) End(w work) (over work, used bool) {
 	return work{cursor: w.cursor}, used
 }
 
-// follow is called when st refused with err at second now, which was read from the clock after st
-// was loaded: an earlier reading could lie before the lease's start. follow puts a pending lease of
-// that second in force, if there is one. It returns nil if another attempt may succeed, and otherwise
-// the error that callers get.
+// follow does what helps after st refused with err at second now: it puts a pending lease of that second
+// in force, if there is one. It returns nil if another attempt may succeed, and otherwise the error that
+// callers get. now was read from the clock after st was loaded: an earlier reading could lie before the
+// lease's start.
 func (g *Generator) follow(st *state, now int64, err error) error {
 	switch {
 	case st.Dropped:

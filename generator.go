@@ -76,6 +76,28 @@ func (g *Generator) newWork(c *cursor, processors int) work {
 	return w
 }
 
+// IDs come by one of five ways. Wait goes as Generate does.
+//
+//	                            Generate    Fill of 1 to 63 IDs    Fill of more, or any call with Strict
+//	short: the batch has them   itself      fillFromBatch          -
+//	slow                        generate    fillFromShards         fillFromCursor
+//
+// What a slow way meets, and what comes of it (by prepare in shard.go, claimable in cursor.go, and afterRefusal). A
+// Fill of 64 IDs or more goes as with Strict.
+//
+//	                           without Strict                      with Strict
+//	batch used up              encrypts the run's next batch       has no batches
+//	run used up, or outdated   reads the clock, claims a run       claims just what the call needs
+//	processor has no shard     adds shards                         needs none
+//	second used up             ErrExhausted                        the same
+//	clock up to 10 s back      goes on in the newest second, and   the same
+//	                           at its end: ErrClockBackward
+//	clock further back         ErrClockBackward                    the same
+//	clock outside the lease    goes on under a lease of then, or   the same
+//	                           ErrLeaseEnded, ErrLeaseNotStarted
+//	machine copied             errCopied, an ErrLeaseEnded         the same
+//	Close                      ErrClosed                           the same
+
 // Generate returns a new ID. It never waits for time or I/O: if no ID can be proven unique it returns
 // ErrExhausted, ErrLeaseNotStarted, ErrLeaseEnded, ErrClockBackward, ErrEndOfLife or ErrClosed.
 func (g *Generator) Generate() (ID, error) { // Wait repeats these lines, which a call would slow
@@ -127,16 +149,9 @@ func (g *Generator) generate() (ID, error) {
 	}
 }
 
-// An attempt is one try of a call: under this state, in this second.
-//
-// IDs come by one of five ways. The slow ones make attempts until one succeeds, or afterRefusal says
-// that no other helps:
-//
-//	                        Generate    Fill of 1 to 63 IDs    Fill of more, or any call with Strict
-//	the batch has enough    at once     fillFromBatch
-//	otherwise, slowly       generate    fillFromShards         fillFromCursor
-//
-// No clock is read while a shard is pinned: that may allocate, and an injected clock may block.
+// An attempt is one try of a call by a slow way: under this state, in this second. If it is refused,
+// afterRefusal makes the next one. No clock is read while a shard is pinned: that may allocate, and an
+// injected clock may block.
 type attempt struct {
 	st    *state
 	now   int64 // the Unix second

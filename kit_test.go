@@ -55,6 +55,13 @@ func (c *fakeClock) now() time.Time { return time.Unix(c.second.Load(), 0) }
 // leasesOf is g as its keeper sees it.
 func leasesOf(g *Generator) handover.Queue[Lease] { return g.Handover(handover.Key{}) }
 
+// closes checks what Close returns.
+func closes(t testing.TB, g *Generator, lastUsed int64, want error) {
+	t.Helper()
+	last, err := g.Close()
+	require.That(t, last.Unix() == lastUsed && err == want, "Close = %v, %v, want second %d, %v", last, err, lastUsed, want)
+}
+
 // add hands over leases; the zero Lease drops all.
 func add(t testing.TB, g *Generator, leases ...Lease) {
 	t.Helper()

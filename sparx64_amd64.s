@@ -7,13 +7,14 @@
 //
 //	the paper                          sparx64.go          AVX-512                       AVX2
 //	A, the round on a branch (x, y)    arx                 ROUND512                      ROUND256
-//	lambda_2, with the third round     linearLayer, arx    LINEAR512                     LINEAR256
+//	lambda_2, with round 2             linearLayer, arx    LINEAR512                     LINEAR256
 //	a step                             in encryptBlock     STEP512                       STEP256
 //	the inverses of these              inverseARX, ...     UNROUND512, UNLINEAR512, ...  UNROUND256, ...
 //	the first key; to undo the last    addLast             WHITEN512; UNWHITEN512        WHITEN256; UNWHITEN256
 //
-// x and y always come with their keys added: each round adds those of the next one, and the linear layer those of the
-// next step. Rounds count from 0. The last key lies in memory like the first keys of a ninth step, so all eight steps are alike.
+// A step has rounds 0 to 2. x and y always come with their keys added: each round adds those of the next one, and the
+// linear layer those of the next step. The last key lies in memory like the first keys of a ninth step, so all eight
+// steps are alike.
 //
 // As many blocks as a register has lanes are a set. Several sets go side by side, so that the others work while one
 // waits for a result. Macros for a set take its number i and its planes a, b, c, d. SETS is a macro that does another
@@ -144,13 +145,13 @@ GLOBL fours<>(SB), RODATA|NOPTR, $32
 	VPTERNLOGD.BCST $0x96, KEY(ky), x, y \
 	VPXORD.BCST     KEY(kx), x, x
 
-// The last two are the keys of the next round.
-#define ROUND1AB(i, a, b, c, d) ROUND512(a, b, 2, 3)
-#define ROUND1CD(i, a, b, c, d) ROUND512(c, d, 8, 9)
-#define ROUND2AB(i, a, b, c, d) ROUND512(a, b, 4, 5)
-#define ROUND2CD(i, a, b, c, d) ROUND512(c, d, 10, 11)
+// Rounds 0 and 1. The last two are the keys of the next round.
+#define ROUND0AB(i, a, b, c, d) ROUND512(a, b, 2, 3)
+#define ROUND0CD(i, a, b, c, d) ROUND512(c, d, 8, 9)
+#define ROUND1AB(i, a, b, c, d) ROUND512(a, b, 4, 5)
+#define ROUND1CD(i, a, b, c, d) ROUND512(c, d, 10, 11)
 
-// The third round of both branches, the linear layer, and the keys of the next step.
+// Round 2 of both branches, the linear layer, and the keys of the next step.
 //
 // The round ends with b = (b rol 2) ^ a and d = (d rol 2) ^ c. So the layer's t = (a ^ b) rol 8 is the old b rol 10;
 // it is in Z16. Then c ^= a ^ t, and with this c, d ^= b ^ t is the old (d rol 2) ^ (b rol 2) ^ c.
@@ -172,10 +173,10 @@ GLOBL fours<>(SB), RODATA|NOPTR, $32
 	VPXORD.BCST     KEY(12), c, c
 
 #define STEP512(SETS) \
+	SETS(ROUND0AB)  \
+	SETS(ROUND0CD)  \
 	SETS(ROUND1AB)  \
 	SETS(ROUND1CD)  \
-	SETS(ROUND2AB)  \
-	SETS(ROUND2CD)  \
 	SETS(LINEAR512) \
 	ADDQ $STEP_BYTES, AX
 
@@ -241,7 +242,7 @@ GLOBL fours<>(SB), RODATA|NOPTR, $32
 	VPXORD.BCST     KEY(kx), x, x        \
 	VPTERNLOGD.BCST $0x96, KEY(ky), x, y
 
-// The inverse of a step's first round: no other round follows.
+// The inverse of round 0: no other round follows.
 #define UNFIRST512(x, y, kx, ky) \
 	VPSHRDW         $2, y, y, y          \
 	VPSUBW          y, x, x              \
@@ -260,21 +261,21 @@ GLOBL fours<>(SB), RODATA|NOPTR, $32
 	VPSHUFB    Z31, d, Z16      \
 	VPTERNLOGD $0x96, c, Z16, a
 
-#define UNROUND3AB(i, a, b, c, d) UNROUND512(c, d, 4, 5)
-#define UNROUND3CD(i, a, b, c, d) UNROUND512(a, b, 10, 11)
-#define UNROUND2AB(i, a, b, c, d) UNROUND512(c, d, 2, 3)
-#define UNROUND2CD(i, a, b, c, d) UNROUND512(a, b, 8, 9)
-#define UNROUND1AB(i, a, b, c, d) UNFIRST512(c, d, 0, 1)
-#define UNROUND1CD(i, a, b, c, d) UNFIRST512(a, b, 6, 7)
+#define UNROUND2AB(i, a, b, c, d) UNROUND512(c, d, 4, 5)
+#define UNROUND2CD(i, a, b, c, d) UNROUND512(a, b, 10, 11)
+#define UNROUND1AB(i, a, b, c, d) UNROUND512(c, d, 2, 3)
+#define UNROUND1CD(i, a, b, c, d) UNROUND512(a, b, 8, 9)
+#define UNROUND0AB(i, a, b, c, d) UNFIRST512(c, d, 0, 1)
+#define UNROUND0CD(i, a, b, c, d) UNFIRST512(a, b, 6, 7)
 
 #define UNSTEP512(SETS) \
 	SETS(UNLINEAR512) \
-	SETS(UNROUND3AB)  \
-	SETS(UNROUND3CD)  \
 	SETS(UNROUND2AB)  \
 	SETS(UNROUND2CD)  \
 	SETS(UNROUND1AB)  \
 	SETS(UNROUND1CD)  \
+	SETS(UNROUND0AB)  \
+	SETS(UNROUND0CD)  \
 	SUBQ $STEP_BYTES, AX
 
 // The last keys, for an AX at the last step.

@@ -7,8 +7,8 @@
 // plainest:
 //
 //	the paper                                sparx64.go          NEON                        SVE2
-//	A, the round, here on both branches      arx                 ROUND, ROUND2               XROUND
-//	lambda_2, with the third round           linearLayer, arx    LASTROUND, LINEAR           XLASTROUND, LINEAR
+//	A, the round, here on both branches      arx                 ROUND, ROUNDSWAPPED         XROUND
+//	lambda_2, with round 2                   linearLayer, arx    LASTROUND, LINEAR           XLASTROUND, LINEAR
 //	a step                                   in encryptBlock     STEP                        XSTEP
 //	the inverses of these                    inverseARX, ...     UNROUND, UNLINEAR, UNSTEP   XUNROUND, UNLINEAR, XUNSTEP
 //	the first key; the last one, to undo it  addLast             OPEN; CLOSE, UNCLOSE        the same
@@ -17,9 +17,9 @@
 // its planes a, b, c, d, and two scratch registers. SETS is a macro that does another one for each set.
 // Macros of a step take such a macro as EACH, or for two sets at a time as PAIRWISE.
 //
-// x gets its key when the round begins. y comes with its key in it, by exclusive or: each round adds that of the next one, and the
-// last round of a step that of the next step. The last key lies in memory like the first keys of a ninth step, so
-// all eight steps are alike.
+// A step has rounds 0 to 2. x gets its key when the round begins. y comes with its key in it, by exclusive or: each
+// round adds that of the next one, and round 2 that of the next step. The last key lies in memory like the
+// first keys of a ninth step, so all eight steps are alike.
 //
 // Vector instructions are macros that take the numbers of registers: Go's assembler has neither MLA nor XAR, whose
 // words must be put together from these numbers. Operands are in the order of Go's assembler, the destination last.
@@ -34,7 +34,7 @@
 //	R3          turns left; a turn is two steps, after which the planes are back in their registers
 //	R4 to R8    scratch
 
-#define KEYED 20  // b with its next key, not rotated yet: see LASTROUND
+#define KEYED 20  // a third scratch register, for LASTROUND
 #define KX 21     // keys of x and y in the branch (a, b)
 #define KY 22
 #define LX 23     // and in the branch (c, d)
@@ -163,11 +163,11 @@ GLOBL ascending<>(SB), RODATA|NOPTR, $16
 	EOR(b, a, a)      \
 	EOR(d, c, c)
 
-#define ROUND2(a, b, c, d, t, u) ROUND(b, a, d, c, t, u)
+#define ROUNDSWAPPED(a, b, c, d, t, u) ROUND(b, a, d, c, t, u)
 
-// The linear layer, within the third round, whose y is still to come: r is the old b rol 2, and d the old d rol 2. The
+// The linear layer, within round 2, whose y is still to come: r is the old b rol 2, and d the old d rol 2. The
 // round would end with b = r ^ a and d ^= c. So the layer's t = (a ^ b) rol 8 is r with its bytes swapped. Then
-// c ^= a ^ t and d ^= b ^ t. For the keys in r and d see KEYS3.
+// c ^= a ^ t and d ^= b ^ t. For the keys in r and d see KEYS2.
 #define LINEAR(a, r, b, c, d, t) \
 	REV(r, t)    \
 	EOR(a, c, c) \
@@ -176,7 +176,8 @@ GLOBL ascending<>(SB), RODATA|NOPTR, $16
 	EOR(t, c, c) \
 	EOR(c, d, d)
 
-// The third round and the linear layer. The new a, b, c, d are left in the registers d, c, b, a.
+// Round 2 and the linear layer. The new a, b, c, d are left in the registers d, c, b, a. KEYED is b with its
+// key, and t that rotated, since here b is needed for the new a at once.
 #define LASTROUND(a, b, c, d, t, u) \
 	EOR(KX, a, a)     \
 	EOR(LX, c, c)     \
@@ -192,28 +193,28 @@ GLOBL ascending<>(SB), RODATA|NOPTR, $16
 	SLI(2, u, c)      \
 	LINEAR(b, t, a, d, c, u)
 
-// KEYS1 and KEYS2 load the keys of a step's first rounds, those of y being the next ones.
-#define KEYS1 \
+// KEYS0 and KEYS1 load the keys of rounds 0 and 1, those of y being the next ones.
+#define KEYS0 \
 	FIRSTKEY         \
 	DUPR4(KX)        \
 	KEYROR(2, 3, KY) \
 	KEY(6, LX)       \
 	KEYROR(2, 9, LY)
 
-#define KEYS2 \
+#define KEYS1 \
 	KEY(2, KX)       \
 	KEYROR(2, 5, KY) \
 	KEY(8, LX)       \
 	KEYROR(2, 11, LY)
 
-// KEYS3 loads the keys of the third round. KY is key 19, for b after the layer: call it k, and k' with its bytes
-// swapped. LINEAR gets k with r, and what is in LY, q, with d. It leaves
+// KEYS2 loads the keys of round 2. Call key 19, which is in KY, k; with its bytes swapped k'; and what is in LY
+// q. LINEAR gets r with k in it, and d with q. It leaves
 //
 //	t            with k', as t is r with its bytes swapped
 //	b = r ^ a    with k, as b should be
 //	c ^= a ^ t   with k', which FIRSTKEY takes out again
 //	d ^= r ^ c   with q ^ k ^ k', which should be key 13: so q is key 13 ^ k ^ k'
-#define KEYS3 \
+#define KEYS2 \
 	KEY(4, KX)            \
 	KEYROR(2, 19, KY)     \
 	KEY(10, LX)           \
@@ -237,12 +238,12 @@ GLOBL ascending<>(SB), RODATA|NOPTR, $16
 	EORW  R5, R4, R4
 
 #define STEP(EACH) \
-	KEYS1           \
-	EACH(ROUND)     \
-	KEYS2           \
-	EACH(ROUND2)    \
-	KEYS3           \
-	EACH(LASTROUND) \
+	KEYS0              \
+	EACH(ROUND)        \
+	KEYS1              \
+	EACH(ROUNDSWAPPED) \
+	KEYS2              \
+	EACH(LASTROUND)    \
 	ADD $STEP_BYTES, R0
 
 // The inverse of a round on both branches: y = (x ^ y) ror 2; x = (x - y) rol 7, and both keys.
@@ -396,7 +397,7 @@ TEXT ·decrypt32NEON(SB), NOSPLIT, $0-24
 	EOR(a, b, b)   \
 	EOR(c, d, d)
 
-// The third round and the linear layer. The new a, b, c, d are left in the registers c, d, a, b.
+// Round 2 and the linear layer. The new a, b, c, d are left in the registers c, d, a, b.
 #define XLASTROUND(a, b, c, d, t, u) \
 	XAR(7, KX, a)  \
 	XAR(7, LX, c)  \
@@ -407,11 +408,11 @@ TEXT ·decrypt32NEON(SB), NOSPLIT, $0-24
 	LINEAR(a, b, b, c, d, t)
 
 #define XSTEP(EACH) \
-	KEYS1                       \
+	KEYS0                       \
 	EACH(ROUND, XROUND)         \
+	KEYS1                       \
+	EACH(ROUNDSWAPPED, XROUND)  \
 	KEYS2                       \
-	EACH(ROUND2, XROUND)        \
-	KEYS3                       \
 	EACH(LASTROUND, XLASTROUND) \
 	ADD $STEP_BYTES, R0
 

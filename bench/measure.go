@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -58,8 +59,7 @@ func median(values []float64) float64 {
 	return (values[(n-1)/2] + values[n/2]) / 2
 }
 
-// measured makes IDs for a while. The loop is alike for all peers: calls of next, and a look at the
-// clock after every chunk.
+// measured makes IDs for a slice of time, or of a peer that waits for a whole second, and returns their cost.
 func measured(l load, slice time.Duration) cost {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(l.processors))
 	p := peerNamed(l.peer)
@@ -69,7 +69,6 @@ func measured(l load, slice time.Duration) cost {
 		sources[i] = source()
 	}
 	chunk := chunkOf(p, sources[0])
-	counts := make([]int, l.processors)
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
@@ -79,28 +78,29 @@ func measured(l load, slice time.Duration) cost {
 		start = start.Truncate(time.Second).Add(time.Second)
 		time.Sleep(time.Until(start))
 	}
+	ids := float64(makeIDs(p, sources, chunk, start, slice))
+	took := time.Since(start)
+	runtime.ReadMemStats(&after)
+	return cost{ns: float64(took) / ids, allocs: float64(after.Mallocs-before.Mallocs) / ids}
+}
+
+// makeIDs has each source make IDs in a goroutine of its own, and returns how many. The loop is alike for
+// all peers: calls of next, and a look at the clock after every chunk.
+func makeIDs(p peer, sources []next, chunk int, start time.Time, slice time.Duration) int64 {
+	var ids atomic.Int64
 	var all sync.WaitGroup
-	for i, source := range sources {
+	for _, source := range sources {
 		all.Go(func() {
 			calls := 0
 			for calls == 0 || time.Since(start) < slice {
 				call(p, source, chunk)
 				calls += chunk
 			}
-			counts[i] = calls * p.idsPerCall()
+			ids.Add(int64(calls * p.idsPerCall()))
 		})
 	}
 	all.Wait()
-	took := time.Since(start)
-	runtime.ReadMemStats(&after)
-	ids := 0
-	for _, n := range counts {
-		ids += n
-	}
-	return cost{
-		ns:     float64(took) / float64(ids),
-		allocs: float64(after.Mallocs-before.Mallocs) / float64(ids),
-	}
+	return ids.Load()
 }
 
 func call(p peer, f next, times int) {

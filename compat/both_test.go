@@ -298,9 +298,8 @@ func TestClock(t *testing.T) {
 				if n > 0 {
 					continue
 				}
-				if id, again := g.Generate(); again != err || id != 0 {
-					t.Errorf("%s: Generate = %d, %v", where, id, again)
-				}
+				id, again := g.Generate()
+				require.That(t, again == err && id == 0, "%s: Generate = %d, %v", where, id, again)
 				text, again := g.GenerateString()
 				require.That(t, again == err && text == "", "%s: GenerateString = %q, %v", where, text, again)
 			}
@@ -330,18 +329,15 @@ func TestCopiedMachine(t *testing.T) {
 		for _, now = range []int64{start, start + 1, start + 10} {
 			id, err := g.Generate()
 			require.That(t, id == 0 && err == lease[v], "v%d: Generate in the copy: %d, %v, want %v", v+1, id, err, lease[v])
-			if text, err := g.GenerateString(); text != "" || err != lease[v] {
-				t.Errorf("v%d: GenerateString in the copy: %q, %v, want %v", v+1, text, err, lease[v])
-			}
+			text, err := g.GenerateString()
+			require.That(t, text == "" && err == lease[v], "v%d: GenerateString in the copy: %q, %v", v+1, text, err)
 			before := g.lease()
-			if err := g.extend(node, start, start+20); err != lease[v] || g.lease() != before {
-				t.Errorf("v%d: extended in the copy: %v, lease %+v", v+1, err, g.lease())
-			}
+			err = g.extend(node, start, start+20)
+			require.That(t, err == lease[v] && g.lease() == before, "v%d: extended in the copy: %v, lease %+v", v+1, err, g.lease())
 		}
 
 		g = newVersion(t, v, start+5, start+20, clock)
-		_, err := g.Generate()
-		require.That(t, err == nil, "v%d: a new generator in the copy: %v", v+1, err)
+		require.Done(t)(g.Generate())
 		require.Equal(t, g.extend(node, start+5, start+30), nil, "v%d: its lease is not extended", v+1)
 	}
 }

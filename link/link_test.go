@@ -101,12 +101,10 @@ func TestFormat(t *testing.T) {
 
 		got := signer.Text(id)
 		require.That(t, got == text && len(got) == 26, "the link of %v is %s, want %s", id, got, text)
-		if got, verified, err := read(t, signer, text); got != id || !verified || err != nil {
-			t.Errorf("%s is %v, %t, %v, want %v", text, got, verified, err, id)
-		}
-		if got, verified, err := read(t, signer, id.String()); got != id || verified || err != nil {
-			t.Errorf("%v alone is %v, %t, %v", id, got, verified, err)
-		}
+		opened, verified, err := read(t, signer, text)
+		require.That(t, opened == id && verified && err == nil, "%s is %v, %t, %v, want %v", text, opened, verified, err, id)
+		opened, verified, err = read(t, signer, id.String())
+		require.That(t, opened == id && !verified && err == nil, "%v alone is %v, %t, %v", id, opened, verified, err)
 	}
 }
 

@@ -12,8 +12,11 @@ import (
 	"github.com/randflake/randflake/ulid"
 )
 
-// What libraries call on IDs and UUIDs: encoders, routers and databases. They get the masked form, except by
-// the methods for columns, which are Value, Scan, ToDB and FromDB.
+// What libraries call, first on IDs and then on UUIDs. By all but the last row they get the masked form.
+//
+//	encoders          UnmarshalJSON, UnmarshalCBOR, UnmarshalYAML, and for gob MarshalBinary, UnmarshalBinary
+//	requests, Redis   UnmarshalParam of gin, Bind of oapi-codegen, EncodeValues of go-querystring, RedisScan of redigo
+//	columns           Value, Scan, and for xorm ToDB, FromDB
 
 // UnmarshalJSON is UnmarshalText of a JSON string: a number could be an inner value. By convention,
 // null changes nothing.
@@ -134,10 +137,7 @@ func (id *UUID[K, T]) RedisScan(src any) error {
 //
 // GORM and bun don't know the type of the column: say it in a tag, as `gorm:"type:uuid"` or
 // `bun:"type:uuid"`.
-func (id UUID[K, T]) Value() (driver.Value, error) { return id.innerText(), nil }
-
-// innerText returns the text of the inner UUID.
-func (id UUID[K, T]) innerText() string { return ulid.FormatUUID(ulid.ID(id)) }
+func (id UUID[K, T]) Value() (driver.Value, error) { return ulid.FormatUUID(ulid.ID(id)), nil }
 
 // Scan reads the inner UUID, of any version, from its text or its 16 bytes. For anything else the
 // error wraps randflake.ErrInvalidID. For a column that may be NULL use a pointer.
@@ -170,7 +170,7 @@ func scanUUID(src any) (id ulid.ID, err error) {
 // ToDB returns the text that Value returns, for xorm, which would store the JSON form. It is a method
 // of pointers, so that arguments of xorm's raw SQL go by Value: pgx makes a UUID of the first 16
 // bytes of what ToDB returns.
-func (id *UUID[K, T]) ToDB() ([]byte, error) { return []byte(id.innerText()), nil }
+func (id *UUID[K, T]) ToDB() ([]byte, error) { return []byte(ulid.FormatUUID(ulid.ID(*id))), nil }
 
 // FromDB is Scan, for xorm.
 func (id *UUID[K, T]) FromDB(data []byte) error { return id.Scan(data) }

@@ -211,14 +211,14 @@ func testCBOR[T comparable](t *testing.T, id T, read func(to *T, data []byte) er
 		textString = 0x60
 		lengthNext = 24
 	)
-	head := func(kind byte, content []byte) []byte {
-		if len(content) < lengthNext {
-			return append([]byte{kind | byte(len(content))}, content...)
-		}
-		return append([]byte{kind | lengthNext, byte(len(content))}, content...)
-	}
 	long := func(kind byte, content []byte) []byte {
 		return append([]byte{kind | lengthNext, byte(len(content))}, content...)
+	}
+	head := func(kind byte, content []byte) []byte { // the shortest one
+		if len(content) >= lengthNext {
+			return long(kind, content)
+		}
+		return append([]byte{kind | byte(len(content))}, content...)
 	}
 	var none T
 	for _, row := range []struct {

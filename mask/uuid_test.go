@@ -105,13 +105,9 @@ func TestUUIDOfULID(t *testing.T) {
 	for range 1000 {
 		id, err := g.Generate()
 		require.NoError(t, err)
-		inner := uuid(id)
-		masked, err := sessionMasker.Mask(inner)
+		masked, err := sessionMasker.Mask(uuid(id))
 		require.NoError(t, err)
-		opened, err := sessionMasker.Unmask(masked)
-		if opened != inner || err != nil {
-			t.Errorf("%s is masked as %x, which opens to %x, %v", ulid.FormatUUID(id), masked, opened, err)
-		}
+		require.Gives(t, uuid(id), "%x opens to", masked)(sessionMasker.Unmask(masked))
 	}
 }
 
@@ -179,14 +175,12 @@ func TestUUIDRoundTrips(t *testing.T) {
 		inner := version7(random, firstMade.Add(time.Duration(i)*time.Millisecond))
 		masked, err := sessionMasker.Mask(inner)
 		require.NoError(t, err)
-		if back, err := sessionMasker.Unmask(masked); back != inner || err != nil {
-			t.Fatalf("%x is masked as %x, which opens to %x, %v", inner, masked, back, err)
-		}
+		back, err := sessionMasker.Unmask(masked)
+		require.Must(t, back == inner && err == nil, "%x is masked as %x, which opens to %x, %v", inner, masked, back, err)
 		version := masked[6] >> 4
 		variant := masked[8] >> 6
-		if version != 4 || variant != 2 || seen[masked] {
-			t.Fatalf("%x is masked as %x, of version %d; there before: %t", inner, masked, version, seen[masked])
-		}
+		require.Must(t, version == 4 && variant == 2 && !seen[masked],
+			"%x is masked as %x, of version %d; there before: %t", inner, masked, version, seen[masked])
 		seen[masked] = true
 		if string(before[:]) < string(masked[:]) {
 			ascents++
@@ -209,7 +203,7 @@ func TestUUIDFailures(t *testing.T) {
 	require.Refuses(t, ErrNoCipher, "a text without a masker")(ParseUUID[uncovered](text))
 	_, err = ParseUUID[uncovered]("text")
 	require.ErrorIs(t, err, randflake.ErrInvalidID, "another text without a masker")
-	require.Contains(t, fmt.Sprint(err), "want the 36 characters of a UUID, got 4 bytes", "another text without a masker")
+	require.ErrorSays(t, err, "want the 36 characters of a UUID, got 4 bytes", "another text without a masker")
 	require.Refuses(t, ErrNoCipher, "the zero masker masks")(new(UUIDMasker[uuid]).Mask(inner))
 	require.Refuses(t, ErrNoCipher, "the zero masker opens")(new(UUIDMasker[uuid]).Unmask(inner))
 	require.Refuses(t, ErrNoCipher, "a text of an interface")(ParseUUID[UUIDKind[uuid]](text))
@@ -296,8 +290,8 @@ func TestUUIDYAML(t *testing.T) {
 		refused := row.want.IsZero()
 		require.That(t, id == row.want && errors.Is(err, randflake.ErrInvalidID) == refused,
 			"%q, %v is read as %v, %v", row.text, row.err, id, err)
-		if row.err != nil && strings.Contains(err.Error(), inner) {
-			t.Errorf("the error shows what was read: %v", err)
+		if row.err != nil {
+			require.Omits(t, err.Error(), inner, "the error shows what was read")
 		}
 	}
 }
@@ -315,9 +309,8 @@ func TestUUIDConversion(t *testing.T) {
 	require.That(t, !ok, "an argument of raw SQL goes by ToDB")
 	for _, data := range []string{"", "5", "01H455VB4PEX5VSKNK084SN02Q"} {
 		var id sessionID
-		if err := id.FromDB([]byte(data)); !id.IsZero() || !errors.Is(err, randflake.ErrInvalidID) {
-			t.Errorf("%q is read as %v, %v", data, id, err)
-		}
+		err := id.FromDB([]byte(data))
+		require.That(t, id.IsZero() && errors.Is(err, randflake.ErrInvalidID), "%q is read as %v, %v", data, id, err)
 	}
 }
 

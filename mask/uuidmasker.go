@@ -71,21 +71,21 @@ func checkVersion[T ~[16]byte](u T, version byte) error {
 }
 
 // A UUID has 48 bits, a version of 4, and 12 bits; then a variant of 2, and 62 bits (RFC 9562). Encrypted are
-// the 60 bits around the version and the 62 after the variant, as two halves of 61.
+// the 60 bits around the version and the 62 after the variant. The highest of the latter goes to the former, as FF1
+// wants two halves of 61.
 const (
 	variantBits uint64 = 3 << 62
 	variant     uint64 = 2 << 62
+	highest     uint64 = 1 << 61 // of the bits after the variant
 )
 
 // convert returns u with another version, and what f makes of its other 122 bits.
 func convert[T ~[16]byte](u T, version uint64, f func(high, low uint64) (uint64, uint64)) (converted T) {
 	around := withoutVersion(binary.BigEndian.Uint64(u[:8]))
 	after := binary.BigEndian.Uint64(u[8:]) &^ variantBits
-
-	high, low := f(around<<1|after>>61, after&^(1<<61))
-
+	high, low := f(around<<1|after>>61, after&^highest)
 	around = high >> 1
-	after = high&1<<61 | low
+	after = high<<61&highest | low
 	binary.BigEndian.PutUint64(converted[:8], withVersion(around, version))
 	binary.BigEndian.PutUint64(converted[8:], variant|after)
 	return converted

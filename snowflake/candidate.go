@@ -2,11 +2,12 @@ package snowflake
 
 import "hash/maphash"
 
-// A candidate is the unit from which the next value may come: that of the newest value, or the one after it.
+// A candidate is the unit from which the next value may come: that of the newest value, or the one after it
+// if that was the last one of its unit.
 type candidate struct {
-	zeroSlot uint64 // that of unit 0 with the candidate's rollback
+	zeroSlot uint64 // the slot of unit 0 with the rollback of the newest value: the slot of unit u is zeroSlot + u
 	unit     int64
-	begun    bool
+	begun    bool // the newest value is in the unit
 }
 
 // slot returns the candidate's slot, which all its values have in common.
@@ -37,8 +38,8 @@ func (b *bounds) newestUnit(next uint64) int64 {
 	return c.unit - 1
 }
 
-// due returns the unit that the clock must reach before claiming again makes sense, with a lease
-// that has begun. The clock may have reached it since the claim failed.
+// due returns the unit that the clock must reach before planAt gives values again, with a lease that has begun.
+// The clock may have reached it since the claim failed.
 func (b *bounds) due(next uint64, now int64) int64 {
 	c := b.candidate(next)
 	unit := c.unit - b.ahead

@@ -22,8 +22,7 @@ import (
 //	##################..........#############...............    with the same rollback
 //	claimed           lost      claimed      next
 //
-// A slot is a unit with its rollback. Which values a claim gets, and from which unit, the candidate,
-// is in plan.go.
+// A slot is a unit with its rollback. From which one a claim gets values, and which, is decided in plan.go.
 type cursor struct {
 	// next is base before the first claim, one past the newest value after it, and frozen after freeze.
 	// Every claim writes it: on its cache line are only two more fields, which are rarely written.
@@ -39,7 +38,7 @@ type cursor struct {
 	newestBefore atomic.Uint64
 	_            [40]byte
 
-	bounds bounds // of the lease: see bounds.go; its methods, the rules, are in plan.go
+	bounds bounds // of the lease: see bounds.go. The rules of plan.go are its methods
 
 	// made is the generator's count. The first ID of a unit is added at once, so that a generator that makes a
 	// few does not look idle. The others are added when the next unit is begun, or the lease ends.

@@ -44,7 +44,7 @@ var leaseErrors = handover.Errors{
 	NotStarted: errLeaseNotStarted,
 }
 
-// A maker implements handover.Maker for a generator, whose methods these are not.
+// A maker is the generator as a handover.Maker. It is a type of its own so that Generator lacks these methods.
 type maker Generator
 
 func (m *maker) Interval(t term) (first, end int64) { return t.bounds.firstUnit, t.bounds.endUnit }

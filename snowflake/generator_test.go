@@ -249,9 +249,9 @@ func TestMadeMeanwhile(t *testing.T) {
 		ids := make([]ID, 8)
 		require.Done(t)(g.Fill(ids))
 		reads = 0
-		if id, err := g.Generate(); id <= meanwhile || meanwhile <= ids[7] || err != nil {
-			t.Errorf("reading %d: %d, %v, after %d and %d", at, id, err, ids[7], meanwhile)
-		}
+		id, err := g.Generate()
+		require.That(t, meanwhile > ids[7] && id > meanwhile && err == nil,
+			"reading %d: %d, %v, after %d and %d", at, id, err, ids[7], meanwhile)
 		require.That(t, reads > at, "the clock was read %d times, want more than %d", reads, at)
 	}
 }
@@ -299,6 +299,7 @@ func TestNewRefuses(t *testing.T) {
 	span := func(start, end time.Time) randflake.Lease { return randflake.Lease{Start: start, End: end} }
 	whole, end := testLease(1, 0, 60), small.Expires().Truncate(time.Second)
 	two := randflake.Lease{FirstNode: 1, LastNode: 2, Start: whole.Start, End: whole.End}
+	none := RunAhead(0) // which changes nothing
 	for _, tt := range []struct {
 		layout *Layout
 		lease  randflake.Lease
@@ -306,23 +307,23 @@ func TestNewRefuses(t *testing.T) {
 		kind   error
 		says   string
 	}{
-		{small, span(time.Unix(1<<61, 0), time.Unix(1<<61+1, 0)), RunAhead(0), errInvalidLease, "1970 to 9999"},
-		{small, span(whole.Start, time.Unix(1<<61, 0)), RunAhead(0), errInvalidLease, "1970 to 9999"},
-		{small, span(time.Unix(-1<<61, 0), whole.End), RunAhead(0), errInvalidLease, "1970 to 9999"},
-		{small, span(whole.Start.Add(1), whole.End), RunAhead(0), errInvalidLease, "whole second"},
-		{small, span(whole.Start, whole.End.Add(1)), RunAhead(0), errInvalidLease, "whole second"},
-		{small, span(whole.Start, time.Unix(-1<<61, 0)), RunAhead(0), errInvalidLease, "want one after"},
-		{small, span(end.Add(time.Second), end.Add(time.Minute)), RunAhead(0), errEndOfLife, "ends at"},
-		{pairs, span(pairs.Expires(), pairs.Expires().Add(time.Minute)), RunAhead(0), errEndOfLife, "ends at"},
-		{small, two, RunAhead(0), errInvalidLease, "nodes 1 to 2"},
-		{small, testLease(128, 0, 60), RunAhead(0), errInvalidLease, "worker 128: want at most 127"},
-		{small, testLease(1, 0, 0), RunAhead(0), errInvalidLease, "want one after"},
-		{small, testLease(1, 0, -1), RunAhead(0), errInvalidLease, "want one after"},
-		{small, testLease(1, -2_000_000, 1000), RunAhead(0), errInvalidLease, "at which a unit begins"},
-		{pairs, testLease(1, 1, 1), RunAhead(0), errInvalidLease, "at which a unit begins, each 2s"},
-		{mustLayout(t, "time 41, sequence 12"), whole, RunAhead(0), errInvalidLease, "worker 1"},
-		{nil, whole, RunAhead(0), ErrInvalidLayout, "nil or zero"},
-		{new(Layout), whole, RunAhead(0), ErrInvalidLayout, "nil or zero"},
+		{small, span(time.Unix(1<<61, 0), time.Unix(1<<61+1, 0)), none, errInvalidLease, "1970 to 9999"},
+		{small, span(whole.Start, time.Unix(1<<61, 0)), none, errInvalidLease, "1970 to 9999"},
+		{small, span(time.Unix(-1<<61, 0), whole.End), none, errInvalidLease, "1970 to 9999"},
+		{small, span(whole.Start.Add(1), whole.End), none, errInvalidLease, "whole second"},
+		{small, span(whole.Start, whole.End.Add(1)), none, errInvalidLease, "whole second"},
+		{small, span(whole.Start, time.Unix(-1<<61, 0)), none, errInvalidLease, "want one after"},
+		{small, span(end.Add(time.Second), end.Add(time.Minute)), none, errEndOfLife, "ends at"},
+		{pairs, span(pairs.Expires(), pairs.Expires().Add(time.Minute)), none, errEndOfLife, "ends at"},
+		{small, two, none, errInvalidLease, "nodes 1 to 2"},
+		{small, testLease(128, 0, 60), none, errInvalidLease, "worker 128: want at most 127"},
+		{small, testLease(1, 0, 0), none, errInvalidLease, "want one after"},
+		{small, testLease(1, 0, -1), none, errInvalidLease, "want one after"},
+		{small, testLease(1, -2_000_000, 1000), none, errInvalidLease, "at which a unit begins"},
+		{pairs, testLease(1, 1, 1), none, errInvalidLease, "at which a unit begins, each 2s"},
+		{mustLayout(t, "time 41, sequence 12"), whole, none, errInvalidLease, "worker 1"},
+		{nil, whole, none, ErrInvalidLayout, "nil or zero"},
+		{new(Layout), whole, none, ErrInvalidLayout, "nil or zero"},
 		{small, whole, Option{}, errInvalidOption, "option 1 is the zero Option"},
 		{small, whole, WithClock(nil), errInvalidOption, "clock is nil"},
 		{small, whole, Leasing(lease.WithOutage(time.Minute)), errInvalidOption, "Keep alone"},

@@ -1,28 +1,30 @@
 package snowflake
 
-// The rules by which a cursor hands out values. A claim gets values of one unit of time, which depends on how
-// many units the candidate is ahead of the clock. The candidate is the unit of the newest value, or the next one
-// if that was its last value; at first, the lease's first.
+// The rules by which a cursor hands out values. A claim gets values of one unit of time: of the candidate, or of the
+// clock's unit. Their words:
 //
-//	-lag ... -1   0, the clock's unit ... ahead   ahead + 1 ... ahead + hold
-//	late          may be begun                    only if it is begun: the clock stepped back
+//	candidate   the unit of the newest value, or the next one if that was its last; at first, the lease's first
+//	begun       the newest value is in the candidate
+//	awaited     callers wait for the candidate, or it passed before the unit that they waited for was begun
+//	slot        a unit with its rollback: see cursor.go
+//	lag         how far behind the clock an awaited candidate may be; with the next two, in bounds.go
+//	ahead       how far ahead of the clock a candidate may be begun
+//	hold        how much further ahead a begun one may be, as then the clock stepped back
 //
-//	units ahead              if it is begun    if not
-//	-lag to -1, awaited      the rest of it    all of it
-//	below 0 otherwise        the clock's unit  the clock's unit
-//	0 to ahead               the rest of it    all of it, or errExhausted if the lease ends before it
-//	ahead + 1                the rest of it *  errExhausted: all units that may be used are used up
-//	more                     the rest of it *  errClockBackward
+// How far the candidate is ahead of the clock's unit decides what a claim gets:
+//
+//	units ahead           if it is begun     if not
+//	below -lag            the clock's unit   the clock's unit
+//	-lag to -1            the clock's unit   the clock's unit
+//	-lag to -1, awaited   the rest of it     all of it
+//	0 to ahead            the rest of it     all of it, or errExhausted if the lease ends before it
+//	ahead + 1             the rest of it *   errExhausted: all units that may be used are used up
+//	ahead + 2 and more    the rest of it *   errClockBackward
 //
 // (*) But errClockBackward from ahead + hold + 1 on.
 //
-// It is begun if the newest value is in it, and awaited if callers wait for it, or it passed before the unit
-// that they waited for was begun. A unit with a rollback is a slot: see cursor.go. ahead, hold and lag are in
-// bounds.go.
-//
-// With the clock's unit, what is left of a begun candidate is lost. With StepBack a claim gets the clock's
-// unit with a higher rollback in place of errClockBackward. With RandomStart a unit begins with another value
-// than its first.
+// With the clock's unit, what is left of a begun candidate is lost. With StepBack a claim gets the clock's unit with a
+// higher rollback in place of errClockBackward. With RandomStart a unit begins with another value than its first.
 
 // A plan says which values a claim may take. (With more than four fields the compiler would keep it in memory.)
 type plan struct {

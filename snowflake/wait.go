@@ -97,27 +97,26 @@ func waitingHelps(err error) bool {
 	return err == errExhausted || err == errClockBackward || err == errLeaseNotStarted
 }
 
-// pauseAfter returns how long to wait before claiming again, after a claim was refused. After
-// errExhausted it makes the next unit awaited, so that late timers cost no ID.
+// pauseAfter returns how long to wait before claiming again, after a claim was refused: 0 if that may succeed at
+// once. After errExhausted it makes the next unit awaited, so that late timers cost no ID.
 func (g *Generator) pauseAfter(refusal error) time.Duration {
 	st := g.load()
 	now := g.layout.unitAt(g.settings.clock.Read())
-	next := st.Work.next.Load()
-	var due int64
-	switch {
-	case refusal == errLeaseNotStarted:
-		due = g.begins(now)
-	case next == frozen: // by Close, Drop, or another lease
-		return 0
-	default:
-		due = st.Work.bounds.due(next, now)
+	if refusal == errLeaseNotStarted {
+		return g.until(g.begins(now))
 	}
-	pause := g.layout.start(due).Sub(g.settings.clock.Time())
-	if refusal == errExhausted {
-		lastWasAwaited := st.Work.awaitUnit(next)
-		if lastWasAwaited {
-			pause = max(pause, minPause)
-		}
+	next := st.Work.next.Load()
+	if next == frozen { // by Close, Drop, or another lease
+		return 0
+	}
+	pause := g.until(st.Work.bounds.due(next, now))
+	if refusal == errExhausted && st.Work.awaitUnit(next) { // unit after unit is used up
+		pause = max(pause, minPause)
 	}
 	return pause
+}
+
+// until returns how long it takes until a unit begins.
+func (g *Generator) until(unit int64) time.Duration {
+	return g.layout.start(unit).Sub(g.settings.clock.Time())
 }

@@ -75,14 +75,14 @@ func (s *state) begin(ms int64) {
 
 // step adds 1 to 2^32 to the entropy. If it has no room for that, the state starts again.
 func (s *state) step() {
-	last := uint64(0xffff) // the largest entropy in the first half
+	entropy := uint64(0xffff) // where it is in the first half
 	lo, carry := bits.Add64(s.lo, 1+s.word(), 0)
 	if s.version7 {
-		last &^= versionBits
-		carry = lo >> 62 & 1 // of the 62 bits below the variant
+		entropy &^= versionBits
+		carry = lo >> 62 & 1 // out of the 62 bits below the variant, 10 in binary: it makes that 11
 		lo = lo&^variantBits | variant
 	}
-	if carry == 1 && s.hi&last == last {
+	if carry == 1 && s.hi&entropy == entropy { // the first half is full
 		s.restart()
 		return
 	}

@@ -168,11 +168,12 @@ func TestGenerateAtTheEnd(t *testing.T) {
 	})
 }
 
-// A market is a space for Nodes, whose store can be away.
+// A market is a space for Nodes, whose store can be away, and the ledger of their IDs.
 type market struct {
 	*testing.T
 	memory *leasetest.Memory
 	away   atomic.Bool
+	ledger idtest.Ledger[snowflake.ID]
 }
 
 // open returns the space as another process has it.
@@ -213,28 +214,20 @@ func inMarket(t *testing.T, f func(m *market)) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)))
 		setFormat(t, newEpoch(time.Unix(1<<30, 0)), 10, 12)
-		f(&market{T: t, memory: leasetest.NewMemory()})
+		f(&market{T: t, memory: leasetest.NewMemory(), ledger: idtest.Ledger[snowflake.ID]{TB: t}})
 	})
 }
 
 // Two processes without numbers of their own, for some windows.
 func TestKeep(t *testing.T) {
 	inMarket(t, func(m *market) {
-		l := &idtest.Ledger[snowflake.ID]{TB: t}
 		var processes sync.WaitGroup
 		for range 2 {
 			node := m.keep(m.open(1024))
-			processes.Go(func() {
-				for range 500 {
-					for range 40 {
-						l.Add(node.Generate())
-					}
-					time.Sleep(400 * time.Millisecond)
-				}
-			})
+			processes.Go(func() { m.addAll(node, node) })
 		}
 		processes.Wait()
-		require.That(t, l.Count() >= 40_000, "%d IDs, want 40,000", l.Count())
+		require.Equal(t, m.ledger.Count(), 40_000, "IDs")
 	})
 }
 
@@ -246,12 +239,12 @@ func (m *market) own(number int64) *snowflake.Node {
 	return node
 }
 
-// addAll adds IDs of nodes to a ledger, for some windows.
-func addAll(l *idtest.Ledger[snowflake.ID], nodes ...*snowflake.Node) {
+// addAll adds IDs of nodes to the ledger, for some windows.
+func (m *market) addAll(nodes ...*snowflake.Node) {
 	for range 500 {
 		for _, node := range nodes {
 			for range 20 {
-				l.Add(node.Generate())
+				m.ledger.Add(node.Generate())
 			}
 		}
 		time.Sleep(400 * time.Millisecond)
@@ -273,60 +266,55 @@ func (c *counted) Take(ctx context.Context, first, last int64, nodes uint32) ([]
 func TestKeepBesideNewNode(t *testing.T) {
 	for _, tt := range []struct {
 		name string
-		test func(m *market, l *idtest.Ledger[snowflake.ID])
+		test func(m *market)
 	}{
-		{"own numbers first", func(m *market, l *idtest.Ledger[snowflake.ID]) {
+		{"own numbers first", func(m *market) {
 			first := m.own(0)
 			m.own(2)
 			kept := m.keep(m.open(4))
 			require.Equal(m, kept.Generate().Node(), 1, "the number of Keep")
-			addAll(l, first, m.own(0), m.own(2), m.own(4), kept)
+			m.addAll(first, m.own(0), m.own(2), m.own(4), kept)
 		}},
-		{"a number that Keep can have next", func(m *market, _ *idtest.Ledger[snowflake.ID]) {
+		{"a number that Keep can have next", func(m *market) {
 			m.keep(m.open(4))
-			if _, err := snowflake.NewNode(3); err == nil || !strings.Contains(err.Error(), "number 3 is one of 0 to 3, which Keep leases") {
-				m.Error(err)
-			}
+			require.Says(m, "number 3 is one of 0 to 3, which Keep leases", "number 3")(snowflake.NewNode(3))
 		}},
-		{"a part", func(m *market, l *idtest.Ledger[snowflake.ID]) {
+		{"a part", func(m *market) {
 			before, own := m.own(7), m.own(8)
 			kept := m.keep(m.openPart(8, 4))
 			require.Equal(m, kept.Generate().Node(), 9, "Keep has the number")
 			for _, number := range []int64{9, 11} {
 				require.Says(m, "is one of 8 to 11, which Keep leases", "number %d", number)(snowflake.NewNode(number))
 			}
-			addAll(l, before, own, m.own(12), kept)
+			m.addAll(before, own, m.own(12), kept)
 		}},
-		{"all numbers of a part", func(m *market, _ *idtest.Ledger[snowflake.ID]) {
+		{"all numbers of a part", func(m *market) {
 			m.own(8)
 			m.own(9)
-			if _, err := snowflake.Keep(m.Context(), m.openPart(8, 2)); !errors.Is(err, lease.ErrInvalid) {
-				m.Error(err)
-			}
+			require.Refuses(m, lease.ErrInvalid, "Keep")(snowflake.Keep(m.Context(), m.openPart(8, 2)))
 		}},
-		{"after Close", func(m *market, l *idtest.Ledger[snowflake.ID]) {
+		{"after Close", func(m *market) {
 			kept := m.keep(m.open(4))
-			addAll(l, kept)
+			m.addAll(kept)
 			last := kept.Generate()
-			l.Add(last)
+			m.ledger.Add(last)
 			kept.Close()
 			kept.Close()
 			same := m.own(last.Node())
 			id := same.Generate()
 			require.That(m, id > last, "%d with the number of a Node that is closed, after %d", id, last)
-			l.Add(id)
-			addAll(l, m.own(0), m.own(1), m.own(2), m.own(3))
+			m.ledger.Add(id)
+			m.addAll(m.own(0), m.own(1), m.own(2), m.own(3))
 		}},
-		{"all numbers are the process's own", func(m *market, _ *idtest.Ledger[snowflake.ID]) {
+		{"all numbers are the process's own", func(m *market) {
 			for number := range int64(4) {
 				m.own(number)
 			}
 			_, err := snowflake.Keep(m.Context(), m.open(4))
-			if !errors.Is(err, lease.ErrInvalid) || !strings.Contains(err.Error(), "has all 4 numbers of space") {
-				m.Error(err)
-			}
+			require.ErrorIs(m, err, lease.ErrInvalid, "Keep")
+			require.ErrorSays(m, err, "has all 4 numbers of space", "Keep")
 		}},
-		{"many own numbers", func(m *market, _ *idtest.Ledger[snowflake.ID]) {
+		{"many own numbers", func(m *market) {
 			for number := range int64(100) {
 				m.own(number)
 			}
@@ -340,17 +328,13 @@ func TestKeepBesideNewNode(t *testing.T) {
 					"the number is %d after %d takes, want %d after %d", number, takes, 100+want, want+1)
 			}
 		}},
-		{"another format", func(m *market, l *idtest.Ledger[snowflake.ID]) {
+		{"another format", func(m *market) {
 			m.keep(m.open(8))
 			setFormat(m.T, time.UnixMilli(snowflake.Epoch), 9, 13)
-			addAll(l, m.own(3), m.own(5))
+			m.addAll(m.own(3), m.own(5))
 		}},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			inMarket(t, func(m *market) {
-				tt.test(m, &idtest.Ledger[snowflake.ID]{TB: m})
-			})
-		})
+		t.Run(tt.name, func(t *testing.T) { inMarket(t, tt.test) })
 	}
 }
 
@@ -424,13 +408,11 @@ func TestTextsOfNoID(t *testing.T) {
 		require.That(t, id == -1 && err == snowflake.ErrInvalidBase32, "base 32 %q: %d, %v", text, id, err)
 	}
 	for _, text := range []string{"l", "0", "12O", strings.Repeat("Z", 11), strings.Repeat("2", 12)} {
-		if id, err := snowflake.ParseBase58([]byte(text)); id != -1 || err != snowflake.ErrInvalidBase58 {
-			t.Errorf("base 58 %q: %d, %v", text, id, err)
-		}
+		id, err := snowflake.ParseBase58([]byte(text))
+		require.That(t, id == -1 && err == snowflake.ErrInvalidBase58, "base 58 %q: %d, %v", text, id, err)
 	}
-	if id, err := snowflake.ParseBase64("MQ"); id != -1 || err == nil {
-		t.Errorf("base 64: %d, %v", id, err)
-	}
+	id, err := snowflake.ParseBase64("MQ")
+	require.That(t, id == -1 && err != nil, "base 64: %d, %v", id, err)
 	for _, data := range []string{"1", `"1`, `1"`, `""`, "null", `"x"`} {
 		id := snowflake.ID(7)
 		buffer := []byte(data)

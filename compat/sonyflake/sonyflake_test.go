@@ -65,9 +65,8 @@ func TestMachineOf(t *testing.T) {
 		"no private": {[]net.Addr{network("172.15.0.1"), network("172.32.0.1")}, nil, 0, ErrNoPrivateAddress},
 		"failure":    {nil, errNoID, 0, errNoID},
 	} {
-		if id, err := machineOf(tt.addresses, tt.failure); id != tt.want || err != tt.err {
-			t.Errorf("%s: %#x, %v, want %#x, %v", name, id, err, tt.want, tt.err)
-		}
+		id, err := machineOf(tt.addresses, tt.failure)
+		require.That(t, id == tt.want && err == tt.err, "%s: %#x, %v, want %#x, %v", name, id, err, tt.want, tt.err)
 	}
 	id, err := machineOf(net.InterfaceAddrs())
 	_, newErr := New(Settings{CheckMachineID: func(is uint16) bool { return is == id }})
@@ -144,9 +143,8 @@ func TestDefaultStart(t *testing.T) {
 		time.Sleep(time.Until(time.Date(2014, 9, 1, 1, 0, 0, 0, time.UTC)))
 		sf, err := New(Settings{MachineID: machine(newMachine())})
 		require.NoError(t, err)
-		if id, err := sf.NextID(); err != nil || ElapsedTime(id) != time.Hour {
-			t.Errorf("%v, %v, want an hour", Decompose(id), err)
-		}
+		id, err := sf.NextID()
+		require.That(t, err == nil && ElapsedTime(id) == time.Hour, "%v, %v, want an hour", Decompose(id), err)
 	})
 }
 
@@ -156,13 +154,11 @@ func TestNextIDAtTheEnd(t *testing.T) {
 		require.NoError(t, err)
 		end := time.Unix(0, 0).Add(1 << BitLenTime * unit)
 		time.Sleep(time.Until(end) - time.Nanosecond)
-		if id, err := sf.NextID(); err != nil || Decompose(id)["time"] != 1<<BitLenTime-1 {
-			t.Errorf("at the end: %v, %v", Decompose(id), err)
-		}
+		id, err := sf.NextID()
+		require.That(t, err == nil && Decompose(id)["time"] == 1<<BitLenTime-1, "at the end: %v, %v", Decompose(id), err)
 		time.Sleep(time.Nanosecond)
-		if id, err := sf.NextID(); id != 0 || err != ErrOverTimeLimit {
-			t.Errorf("after the end: %d, %v", id, err)
-		}
+		id, err = sf.NextID()
+		require.That(t, id == 0 && err == ErrOverTimeLimit, "after the end: %d, %v", id, err)
 		sf.Close() // which does nothing
 	})
 }
@@ -186,9 +182,8 @@ func TestKeep(t *testing.T) {
 				require.NoError(t, err)
 				l.Add(id)
 			}
-			if _, err := New(Settings{StartTime: start, MachineID: machine(9)}); err == nil {
-				t.Error("New has a machine ID that Keep leases")
-			}
+			_, err = New(Settings{StartTime: start, MachineID: machine(9)})
+			require.That(t, err != nil, "New has a machine ID that Keep leases")
 			defer func() {
 				sf.Close()
 				require.Refuses(t, randflake.ErrClosed, "closed")(sf.NextID())
@@ -197,8 +192,7 @@ func TestKeep(t *testing.T) {
 		_, err := Keep(t.Context(), spaceOf(65537), time.Time{})
 		require.That(t, errors.Is(err, snowflake.ErrInvalidLayout) && strings.Contains(err.Error(), "65536 nodes"),
 			"too many nodes: %v", err)
-		if _, err := Keep(t.Context(), space, time.Now().Add(time.Hour)); err != ErrStartTimeAhead {
-			t.Errorf("a later start: %v", err)
-		}
+		_, err = Keep(t.Context(), space, time.Now().Add(time.Hour))
+		require.That(t, err == ErrStartTimeAhead, "a later start: %v", err)
 	})
 }

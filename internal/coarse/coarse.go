@@ -54,10 +54,10 @@ func (c *Clock) Read() int64 {
 	return c.publish(published, t)
 }
 
-// publish publishes the time t, which was read after published, and returns it. It does so by
-// compare-and-swap: a goroutine that was held up since must not turn the clock back. Only if the clock
-// was started and stopped meanwhile can it do so, until the timer's first tick. The one that swaps it from 0
-// starts the timer, so there is never more than one timer.
+// publish publishes the time t, which was read after published was loaded, and returns it. A goroutine that was
+// held up in between must not turn the clock back, so it compares and swaps. (If the clock was
+// started and stopped meanwhile the word is 0 again, and an old time may stay until the timer's first tick.) Who swaps
+// the word from 0 starts the timer, so there is never more than one.
 func (c *Clock) publish(published int64, t time.Time) (now int64) {
 	now = c.units(t)
 	if now == published {

@@ -26,6 +26,7 @@ package ff1
 
 import (
 	"crypto/cipher"
+	"crypto/subtle"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -109,11 +110,11 @@ func macOf(block cipher.Block, radix, length int, tweak []byte, numberBytes int)
 	}
 	q = append(q, make([]byte, 1+numberBytes)...)
 	for len(q) > 16 {
-		xor(&mac, q)
+		subtle.XORBytes(mac[:], mac[:], q)
 		block.Encrypt(mac[:], mac[:])
 		q = q[16:]
 	}
-	xor(&mac, q)
+	subtle.XORBytes(mac[:], mac[:], q)
 	return mac
 }
 
@@ -128,12 +129,6 @@ func power(radix, n int) (product uint64, fits bool) {
 		product = next
 	}
 	return product, true
-}
-
-func xor(into *[16]byte, block []byte) {
-	for i := range into {
-		into[i] ^= block[i]
-	}
 }
 
 // Domain returns how many numbers there are: radix^length, or 0 if that has more than 64 bits.

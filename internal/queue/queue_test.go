@@ -173,9 +173,7 @@ func TestBubbleBeside(t *testing.T) {
 				for !inside.Load() {
 					runtime.Gosched()
 				}
-				if err := q.Wait(t.Context(), try); err != nil {
-					t.Error(err)
-				}
+				require.ErrorIs(t, q.Wait(t.Context(), try), nil, "Wait outside")
 			})
 		}
 		outside.Go(func() {
@@ -202,9 +200,7 @@ func TestBubbleBeside(t *testing.T) {
 			}
 			q.Serve()
 			time.AfterFunc(time.Second, func() { free.Store(true) })
-			if err := q.Wait(t.Context(), try); err != nil {
-				t.Error(err)
-			}
+			require.ErrorIs(t, q.Wait(t.Context(), try), nil, "Wait in the bubble")
 		})
 		outside.Wait()
 	}
@@ -259,9 +255,8 @@ func TestAlone(t *testing.T) {
 			}
 			return time.Hour, errNone
 		})
-		if waited := time.Since(began); err != over || waited > time.Minute+time.Second {
-			t.Errorf("served after %v: %v", waited, err)
-		}
+		waited := time.Since(began)
+		require.That(t, err == over && waited <= time.Minute+time.Second, "served after %v: %v", waited, err)
 	})
 }
 

@@ -30,7 +30,7 @@ func passwordsIn(word string) (found []wordPassword) {
 }
 
 // lastTwo returns the last two characters of what is before a password, or the last one alone if
-// the other one may be quoted.
+// text may have the other one in another spelling.
 func lastTwo(before string) string {
 	two := before[max(len(before)-2, 0):]
 	if strconv.QuoteToASCII(two) == `"`+two+`"` {
@@ -40,7 +40,7 @@ func lastTwo(before string) string {
 }
 
 // coverBeginnings masks in text the first characters of the password wherever they follow what is
-// before it in the word.
+// before it in the word: text may end, or go on with other words, before the last one.
 func (p wordPassword) coverBeginnings(text string) string {
 	var covered strings.Builder
 	for {
@@ -58,7 +58,7 @@ func (p wordPassword) coverBeginnings(text string) string {
 	}
 }
 
-// coverEnds masks in text the last characters of the password wherever they are before an @.
+// coverEnds masks in text the last characters of the password wherever they are before an @: a quote may begin amid it.
 func (p wordPassword) coverEnds(text string) string {
 	parts := strings.Split(text, "@")
 	for i, part := range parts[:len(parts)-1] {

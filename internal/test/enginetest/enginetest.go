@@ -125,38 +125,17 @@ func testStall(t *testing.T, server Server, e lease.Engine) {
 // testCrash kills the server under swaps: nothing is lost that was acknowledged, the position does
 // not fall, nor does the lineage change, nor the incarnation where it is kept, and handles go on by themselves.
 func testCrash(t *testing.T, server Server, e lease.Engine, round int, kept bool) {
-	const players, least = 8, 20
 	leasetest.Put(t, e, "meta", "m")
 	_, before := leasetest.Get(t, e, "meta")
-	var acknowledged [players]int
-	var positions [players]uint64
-	var ending, running sync.WaitGroup
-	running.Add(players)
+	var players [8]player
+	var playing, gone sync.WaitGroup
+	playing.Add(len(players))
 	for i := range players {
-		ending.Go(func() {
-			for n := 1; ; n++ {
-				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // a client may wait for its server
-				a, err := e.Swap(ctx, leasetest.Entry("meta", "m"), leasetest.Entry(fmt.Sprint(round, "/", i), fmt.Sprint(n)))
-				cancel()
-				if err == nil && !a.Swapped {
-					err = errors.New("not swapped")
-				}
-				if err != nil {
-					if n <= least {
-						t.Errorf("before the crash: %v", err)
-						running.Done()
-					}
-					return
-				}
-				if acknowledged[i], positions[i] = n, a.Position; n == least {
-					running.Done()
-				}
-			}
-		})
+		gone.Go(func() { players[i].play(t, e, fmt.Sprint(round, "/", i), sync.OnceFunc(playing.Done)) })
 	}
-	running.Wait()
+	playing.Wait()
 	require.NoError(t, server.Kill())
-	ending.Wait()
+	gone.Wait()
 	soon, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	if _, err := e.Read(soon, "a"); err == nil {
@@ -164,46 +143,75 @@ func testCrash(t *testing.T, server Server, e lease.Engine, round int, kept bool
 	}
 	untilUnsent(t, e)
 	require.NoError(t, server.Start())
-	for i, n := range acknowledged {
+	for i, p := range players {
 		value, after := UntilRead(t, e, fmt.Sprint(round, "/", i))
 		found := 0
 		fmt.Sscan(value, &found)
 		same := after.Lineage == before.Lineage && kept == (after.Incarnation == before.Incarnation)
-		if found < n || found > n+1 || !same || after.Position < positions[i] {
-			t.Errorf("after the crash: %s and %+v; %d was acknowledged at position %d, before it was %+v",
-				value, after, n, positions[i], before)
+		if found < p.acknowledged || found > p.acknowledged+1 || !same || after.Position < p.position {
+			t.Errorf("after the crash: %s and %+v; acknowledged was %+v, before it was %+v", value, after, p, before)
 		}
 	}
 	swapped := leasetest.Put(t, e, "meta", "m")
-	require.That(t, swapped.Position > positions[0],
-		"position %d after the crash, %d before", swapped.Position, positions[0])
+	require.That(t, swapped.Position > players[0].position,
+		"position %d after the crash, %d before", swapped.Position, players[0].position)
+}
+
+// A player counts up in an entry of its own until the server is gone.
+type player struct {
+	acknowledged int    // the last number
+	position     uint64 // that came with it
+}
+
+// play calls playing after some swaps, so that the server is killed under load, or when a swap fails before that.
+func (p *player) play(t *testing.T, e lease.Engine, entry string, playing func()) {
+	const least = 20
+	defer playing()
+	for n := 1; ; n++ {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // a client may wait for its server
+		a, err := e.Swap(ctx, leasetest.Entry("meta", "m"), leasetest.Entry(entry, fmt.Sprint(n)))
+		cancel()
+		if err != nil || !a.Swapped {
+			require.That(t, n > least, "before the crash: swap %d: %+v, %v", n, a, err)
+			return
+		}
+		p.acknowledged = n
+		p.position = a.Position
+		if n == least {
+			playing()
+		}
+	}
 }
 
 const killedEnv = "RANDFLAKE_ENGINETEST_KILLED"
 
-// Main is the TestMain of an engine without a server. A process that [RunKilled] started raises a
-// counter until it is killed, and prints what was acknowledged.
+// Main is the TestMain of an engine without a server. In a process that [RunKilled] started it raises a
+// counter until the process is killed.
 func Main[E lease.Engine](m *testing.M, connect func(where string) (E, error)) {
 	if where := os.Getenv(killedEnv); where != "" {
-		e, err := connect(where)
-		for number := 0; err == nil; {
-			expect := leasetest.Entry("counter", "")
-			if number > 0 {
-				expect = leasetest.Entry("counter", fmt.Sprint(number))
-			}
-			time.Sleep(time.Millisecond) // who waits for a lock seldom looks, and must find it free
-			var a lease.Answer
-			if a, err = e.Swap(context.Background(), expect, leasetest.Entry("counter", fmt.Sprint(number+1))); a.Swapped {
-				number++
-				fmt.Println(number)
-			} else if err == nil {
-				fmt.Sscan(string(a.Entries[0].Value), &number)
-			}
-		}
-		fmt.Fprintln(os.Stderr, err)
+		fmt.Fprintln(os.Stderr, raise(connect(where)))
 		os.Exit(1)
 	}
 	os.Exit(m.Run())
+}
+
+// raise raises the counter until an error, and prints each number that was acknowledged.
+func raise[E lease.Engine](e E, err error) error {
+	number, text := 0, "" // what the counter is, and its entry
+	for err == nil {
+		time.Sleep(time.Millisecond) // who waits for a lock seldom looks, and must find it free
+		var a lease.Answer
+		a, err = e.Swap(context.Background(), leasetest.Entry("counter", text), leasetest.Entry("counter", fmt.Sprint(number+1)))
+		switch {
+		case a.Swapped:
+			number++
+			fmt.Println(number)
+		case err == nil: // another process has raised it
+			fmt.Sscan(string(a.Entries[0].Value), &number)
+		}
+		text = fmt.Sprint(number)
+	}
+	return err
 }
 
 // RunKilled has two processes on one store at any time, each killed at some moment. e is a handle

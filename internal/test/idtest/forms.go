@@ -75,7 +75,9 @@ func (f Forms[T]) Test(t *testing.T) {
 	t.Helper()
 	kept := f.some()
 	for text, id := range f.IDs {
-		f.testID(t, id, text)
+		f.testWritten(t, id, text)
+		f.testRead(t, id, text)
+		f.testTags(t, id, text)
 	}
 	for data, id := range f.JSON {
 		var back T
@@ -118,7 +120,8 @@ func (f Forms[T]) Test(t *testing.T) {
 	require.That(t, err == nil && id == kept, "JSON null is read as %v, %v", id, err)
 }
 
-func (f Forms[T]) testID(t *testing.T, id T, text string) {
+// testWritten checks all that is written of an ID.
+func (f Forms[T]) testWritten(t *testing.T, id T, text string) {
 	t.Helper()
 	const verbs = "%[1]v %[1]s %+[1]v %[1]q %30[1]s %-30[1]v|"
 	forms := record[T]{ID: &id, Keys: map[T]int{id: 1}}
@@ -131,8 +134,8 @@ func (f Forms[T]) testID(t *testing.T, id T, text string) {
 		{fmt.Sprint(id), text},
 		{fmt.Sprintf(verbs, any(id)), fmt.Sprintf(verbs, text)},
 		{string(marshaled), text},
-		{string(jsonText), `{"ID":"` + text + `","None":null,"Keys":{"` + text + `":1}}`},
-		{string(xmlText), "<record><ID>" + text + "</ID></record>"},
+		{string(jsonText), jsonOf(text)},
+		{string(xmlText), xmlOf(text)},
 	}
 	if a, ok := any(id).(encoding.TextAppender); ok {
 		appended, _ := a.AppendText([]byte("id-"))
@@ -144,14 +147,20 @@ func (f Forms[T]) testID(t *testing.T, id T, text string) {
 	column, err := driver.DefaultParameterConverter.ConvertValue(id)
 	require.That(t, err == nil && reflect.DeepEqual(column, f.Column(id)),
 		"the column of %s has %#v, %v, want %#v", text, column, err, f.Column(id))
+}
+
+// jsonOf and xmlOf return a record with an ID.
+func jsonOf(text string) string { return `{"ID":"` + text + `","None":null,"Keys":{"` + text + `":1}}` }
+func xmlOf(text string) string  { return "<record><ID>" + text + "</ID></record>" }
+
+// testRead checks that an ID is read from all that can be written of it.
+func (f Forms[T]) testRead(t *testing.T, id T, text string) {
+	t.Helper()
+	require.That(t, f.Must == nil || f.Must(text) == id, "MustParse(%s) is another ID", text)
 	for form, read := range map[string]func(to *T) error{
 		"text": func(to *T) (err error) {
 			*to, err = f.Parse(text)
 			return err
-		},
-		"must": func(to *T) error {
-			*to = f.must(text)
-			return nil
 		},
 		"bytes":  func(to *T) error { return any(to).(encoding.TextUnmarshaler).UnmarshalText([]byte(text)) },
 		"param":  func(to *T) error { return any(to).(parameter).UnmarshalParam(text) },
@@ -160,7 +169,7 @@ func (f Forms[T]) testID(t *testing.T, id T, text string) {
 		"quoted": func(to *T) error { return unmarshalJSON(` "`+text+`" `, to) },
 		"JSON": func(to *T) error {
 			back := record[T]{None: to}
-			err := json.Unmarshal(jsonText, &back)
+			err := json.Unmarshal([]byte(jsonOf(text)), &back)
 			*to = *back.ID
 			if back.None != nil || back.Keys[id] != 1 {
 				return fmt.Errorf("as %+v", back)
@@ -169,7 +178,7 @@ func (f Forms[T]) testID(t *testing.T, id T, text string) {
 		},
 		"XML": func(to *T) error {
 			back := record[T]{ID: to}
-			return xml.Unmarshal(xmlText, &back)
+			return xml.Unmarshal([]byte(xmlOf(text)), &back)
 		},
 		"gob": func(to *T) error {
 			var b bytes.Buffer
@@ -180,8 +189,7 @@ func (f Forms[T]) testID(t *testing.T, id T, text string) {
 		err := read(&back)
 		require.That(t, err == nil && back == id, "%s: %s is read as %v, %v", form, text, back, err)
 	}
-	f.testTags(t, id, text)
-	sources := []any{column}
+	sources := []any{f.Column(id)}
 	if f.Sources != nil {
 		sources = append(sources, f.Sources(id)...)
 	}
@@ -220,13 +228,6 @@ func (f Forms[T]) testTags(t *testing.T, id T, text string) {
 		got := []T{back.ID, *cmp.Or(back.Empty, new(T)), back.Zero}
 		require.That(t, err == nil && got[i] == id, "%s: %s is read as %v, %v", data, text, got, err)
 	}
-}
-
-func (f Forms[T]) must(text string) T {
-	if f.Must == nil {
-		return f.IDs[text]
-	}
-	return f.Must(text)
 }
 
 // unmarshalJSON calls the method if there is one: package json would take the white space away.

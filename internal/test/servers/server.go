@@ -47,36 +47,32 @@ func New(kind, dir string, environ []string, users ...string) (*Server, error) {
 }
 
 func (s *Server) prepare(dir string, users []string) (err error) {
-	if s.dir, err = filepath.Abs(dir); err != nil {
+	s.dir, err = filepath.Abs(dir)
+	if err == nil {
+		err = os.MkdirAll(s.dir, 0o700)
+	}
+	if err == nil {
+		s.port, err = FreePort()
+	}
+	needsUser := len(users) > 0 && os.Geteuid() == 0
+	if err != nil || !needsUser {
 		return err
 	}
-	if err := os.MkdirAll(s.dir, 0o700); err != nil {
-		return err
-	}
-	if s.port, err = FreePort(); err != nil || len(users) == 0 || os.Geteuid() != 0 {
-		return err
-	}
-	if s.owner, err = credential(users); err != nil {
-		return err
-	}
-	return errors.Join(s.own(s.dir), letPass(filepath.Dir(s.dir)))
+	s.owner, err = credential(users)
+	return errors.Join(err, s.own(s.dir), letPass(filepath.Dir(s.dir)))
 }
 
 // credential returns the first of users that there is.
 func credential(users []string) (*syscall.Credential, error) {
-	var u *user.User
-	var err error
 	for _, name := range users {
-		if u, err = user.Lookup(name); err == nil {
-			break
+		u, err := user.Lookup(name)
+		if err == nil {
+			uid, uidErr := strconv.ParseUint(u.Uid, 10, 32)
+			gid, gidErr := strconv.ParseUint(u.Gid, 10, 32)
+			return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, cmp.Or(uidErr, gidErr)
 		}
 	}
-	if err != nil {
-		return nil, err
-	}
-	uid, uidErr := strconv.ParseUint(u.Uid, 10, 32)
-	gid, gidErr := strconv.ParseUint(u.Gid, 10, 32)
-	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, cmp.Or(uidErr, gidErr)
+	return nil, fmt.Errorf("there is none of the users %q", users)
 }
 
 // own gives a file to the user that the server runs as.
@@ -90,10 +86,11 @@ func (s *Server) own(path string) error {
 // write writes a file in the directory, for the server alone.
 func (s *Server) write(name, content string) (path string, err error) {
 	path = filepath.Join(s.dir, name)
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		return "", s.failed(err)
+	err = os.WriteFile(path, []byte(content), 0o600)
+	if err == nil {
+		err = s.own(path)
 	}
-	return path, s.failed(s.own(path))
+	return path, s.failed(err)
 }
 
 // letPass lets every user pass through dir and those above it, within os.TempDir.
