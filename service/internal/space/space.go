@@ -240,8 +240,8 @@ func (s *Space) Ready() error {
 type Phase int
 
 const (
-	Opening Phase = iota // for openTimeout at most
-	Unreachable          // it could not be opened for that long, and is still tried
+	Opening     Phase = iota // for openTimeout at most
+	Unreachable              // it could not be opened for that long, and is still tried
 	Open
 )
 
