@@ -24,7 +24,7 @@ type Leases[L, W any] struct {
 	maker  Maker[L, W]
 	errors Errors
 
-	mu      sync.Mutex // held while the state is replaced
+	mu      sync.Mutex // guards pending, and is held while the state is replaced
 	pending []L
 
 	// Line has the waiting callers. Add, Drop and Close serve them.

@@ -4,20 +4,12 @@
 package wire
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
-	"slices"
-	"strconv"
-	"strings"
-	"time"
 
 	"connectrpc.com/connect"
-	"google.golang.org/genproto/googleapis/rpc/errdetails"
-	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/counter"
@@ -49,8 +41,7 @@ var (
 )
 
 // codings are the errors that the service sends with a code of their own. If an error wraps several of
-// them, the first one counts: a cause, such as a clock, a context or the store, comes after its effects.
-// But what a call waited for until its deadline comes before that.
+// them, the first one counts.
 var codings = []coding{
 	{lease.ErrFull, connect.CodeResourceExhausted, "FULL", shown},
 	{lease.ErrLoss, connect.CodeUnavailable, "LOSS", shown},
@@ -65,10 +56,12 @@ var codings = []coding{
 	{lease.ErrNoSpace, connect.CodeUnavailable, "NO_SPACE", hidden},
 	{lease.ErrRetired, connect.CodeUnavailable, "RETIRED", hidden},
 	{lease.ErrUnsafe, connect.CodeUnavailable, "UNSAFE", hidden},
+	// Causes, after the effects above that they may have.
 	{lease.ErrClock, connect.CodeUnavailable, "CLOCK", hidden},
 	{lease.ErrOutcomeUnknown, connect.CodeUnavailable, "OUTCOME_UNKNOWN", hidden},
 	{context.Canceled, connect.CodeCanceled, "", hidden},
 	{lease.ErrStore, connect.CodeUnavailable, "STORE", hidden},
+	// What a call waited for until its deadline, before that.
 	{randflake.ErrExhausted, connect.CodeDeadlineExceeded, "EXHAUSTED", shown},
 	{randflake.ErrLeaseNotStarted, connect.CodeDeadlineExceeded, "LEASE_NOT_STARTED", shown},
 	{randflake.ErrClockBackward, connect.CodeDeadlineExceeded, "CLOCK_BACKWARD", shown},
@@ -85,37 +78,6 @@ var codings = []coding{
 	{ErrNoStore, connect.CodeFailedPrecondition, "NO_STORE", shown},
 	{ErrNoSecret, connect.CodeFailedPrecondition, "NO_SECRET", shown},
 	{errLimit, connect.CodePermissionDenied, "LIMIT", shown},
-}
-
-// Error returns the error to send for err, which a procedure returned, with the details that tell
-// programs why: google.rpc.ErrorInfo, and google.rpc.RetryInfo where trying again helps. If err wraps
-// a connect.Error, that one is sent, with its own code and text, and nothing of what is around it.
-//
-// Error reports whether the sent error contains the whole text. If it does not, the caller should log
-// err. An error without a coding is sent as lease.ErrStore, so clients learn only that the store
-// does not answer. The store's location is cut out of its text.
-func Error(err error, procedure, location string) (sent *connect.Error, whole bool) {
-	if sent, ok := errors.AsType[*connect.Error](err); ok {
-		describe(sent, procedure)
-		return sent, true
-	}
-	as := codingOf(err)
-	if as.err == nil {
-		as = codingOf(lease.ErrStore)
-	}
-	known := &knownError{text: err.Error(), all: []error{as.err}}
-	if !as.shows {
-		known.text = as.err.Error() + "; the service's log has more"
-	}
-	if location != "" {
-		known.text = strings.ReplaceAll(known.text, location, "its space")
-	}
-	if wait, ok := errors.AsType[*lease.WaitError](err); ok {
-		known.all = append(known.all, wait)
-	}
-	sent = connect.NewError(as.code, known)
-	describe(sent, procedure)
-	return sent, as.shows
 }
 
 // codingOf returns how an error is sent, or the zero coding.
@@ -160,86 +122,3 @@ const (
 	limitKey     = "limit" // how much a call may ask for
 	untilKey     = "until" // the Unix second from which on the reason is gone
 )
-
-// Pauses before a client should try again, where no WaitError says when.
-const (
-	usualPause   = time.Second
-	noLeasePause = 5 * time.Second // until a service without a lease has asked for one again
-)
-
-// describe adds the details to an error. If it has no reason of its own, its code is the reason.
-func describe(sent *connect.Error, procedure string) {
-	reason := cmp.Or(codingOf(sent).reason, strings.ToUpper(sent.Code().String()))
-	info := &errdetails.ErrorInfo{
-		Reason:   reason,
-		Domain:   domain,
-		Metadata: map[string]string{procedureKey: procedure},
-	}
-	pause := usualPause
-	if errors.Is(sent, randflake.ErrLeaseEnded) {
-		pause = noLeasePause
-	}
-	if wait, ok := errors.AsType[*lease.WaitError](sent); ok {
-		info.Metadata[untilKey] = strconv.FormatInt(wait.Until.Unix(), 10)
-		pause = max(time.Until(wait.Until), 0)
-	}
-	if over, ok := errors.AsType[*LimitError](sent); ok {
-		info.Metadata[limitKey] = strconv.FormatUint(over.Limit, 10)
-	}
-	addDetail(sent, info)
-	switch sent.Code() {
-	case connect.CodeUnavailable, connect.CodeResourceExhausted, connect.CodeDeadlineExceeded:
-		addDetail(sent, &errdetails.RetryInfo{RetryDelay: durationpb.New(pause)})
-	}
-}
-
-func addDetail(sent *connect.Error, message proto.Message) {
-	if detail, err := connect.NewErrorDetail(message); err == nil {
-		sent.AddDetail(detail)
-	}
-}
-
-// Received returns an error for err, which a call returned. In it errors.Is finds the library's
-// error that the service had, and errors.As the lease.WaitError, or the LimitError with the limit.
-func Received(err error) error {
-	sent, info := infoOf(err)
-	isReason := func(c coding) bool { return c.reason == info.GetReason() }
-	at := slices.IndexFunc(codings, isReason)
-	if info.GetReason() == "" || at < 0 {
-		return err
-	}
-	as := codings[at].err
-	known := &knownError{text: sent.Message(), all: []error{as, sent}}
-	second, wrong := strconv.ParseInt(info.Metadata[untilKey], 10, 64)
-	if wrong == nil {
-		wait := &lease.WaitError{Err: as, Until: time.Unix(second, 0).UTC(), Why: sent.Message()}
-		known.all = append(known.all, wait)
-	}
-	limit, wrong := strconv.ParseUint(info.Metadata[limitKey], 10, 64)
-	if wrong == nil {
-		known.all = append(known.all, &LimitError{Limit: limit})
-	}
-	return known
-}
-
-// Reason returns the reason of an error that a call returned, or "" if the service did not send it.
-func Reason(err error) string {
-	_, info := infoOf(err)
-	return info.GetReason()
-}
-
-// infoOf returns the error that the service sent, and what it says for programs, or nil.
-func infoOf(err error) (*connect.Error, *errdetails.ErrorInfo) {
-	sent, ok := errors.AsType[*connect.Error](err)
-	if !ok {
-		return nil, nil
-	}
-	for _, detail := range sent.Details() {
-		value, _ := detail.Value()
-		info, ok := value.(*errdetails.ErrorInfo)
-		if ok && info.Domain == domain {
-			return sent, info
-		}
-	}
-	return nil, nil
-}

@@ -81,7 +81,7 @@ func probe(c *config.Config) error {
 func probeSpace(c config.Space) error {
 	ctx, cancel := context.WithTimeout(context.Background(), probeTime)
 	defer cancel()
-	err := space.Try(ctx, c, url.Open)
+	err := space.CheckOpens(ctx, c, url.Open)
 	if errors.Is(err, lease.ErrNoSpace) {
 		return fmt.Errorf("%w; correct the name, or create it with randflake store init", err)
 	}

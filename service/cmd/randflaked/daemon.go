@@ -66,7 +66,7 @@ func (d *daemon) start() error {
 	if err := d.apply(first); err != nil {
 		return err
 	}
-	d.calls = d.limits.calls(d.server, d.logger)
+	d.calls = newCallServer(d.limits, d.server, d.logger)
 	d.failed = make(chan error, 1)
 	go func() { d.failed <- d.calls.Serve(d.listener) }()
 	d.logger.Info("listening", "url", d.url)
@@ -79,7 +79,7 @@ func (d *daemon) startProbes(address string) error {
 	if err != nil {
 		return err
 	}
-	d.probes = d.limits.probes(d.server)
+	d.probes = newProbeServer(d.limits, d.server)
 	d.probes.Addr = listener.Addr().String()
 	go d.probes.Serve(listener)
 	return nil

@@ -33,8 +33,8 @@ type limits struct {
 var usual = limits{
 	connections: 4096,
 	header:      5 * time.Second,
-	read:        15 * time.Second,
-	write:       30 * time.Second,
+	read:        server.ReadTime,
+	write:       server.WriteTime,
 	idle:        2 * time.Minute,
 	age:         15 * time.Minute,
 	leave:       3 * time.Second,
@@ -53,8 +53,8 @@ const (
 	resetBurst  = 200              // as many at once
 )
 
-// calls returns the server for HTTP/1.1 and for HTTP/2, which gRPC uses without TLS too.
-func (l limits) calls(s *server.Server, logger *slog.Logger) *http.Server {
+// newCallServer returns the server for HTTP/1.1 and for HTTP/2, which gRPC uses without TLS too.
+func newCallServer(l limits, s *server.Server, logger *slog.Logger) *http.Server {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
 	protocols.SetHTTP2(true)
@@ -88,8 +88,8 @@ func (l limits) calls(s *server.Server, logger *slog.Logger) *http.Server {
 	}
 }
 
-// probes returns the server of the listener for probes, which strangers may ask.
-func (l limits) probes(s *server.Server) *http.Server {
+// newProbeServer returns the server of the listener for probes, which strangers may ask.
+func newProbeServer(l limits, s *server.Server) *http.Server {
 	open := newConnections(maxProbes, func(int) {})
 	return &http.Server{
 		Handler:        s.Probes(),

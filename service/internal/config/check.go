@@ -18,6 +18,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/counter/numbers"
 	"github.com/randflake/randflake/lease/url"
 )
 
@@ -53,7 +54,7 @@ func (k *checker) check(c *Config) {
 	for i, s := range c.Spaces {
 		path := fmt.Sprintf("spaces[%d]", i)
 		k.name(path+".name", "space", s.Name, nameForm)
-		k.space(path, s)
+		k.checkSpace(path, s)
 	}
 	for i, s := range c.Issuers {
 		k.issuer(fmt.Sprintf("issuers[%d]", i), s)
@@ -69,7 +70,13 @@ func (k *checker) check(c *Config) {
 	for i, r := range c.Rules {
 		k.rule(fmt.Sprintf("rules[%d]", i), r)
 	}
+	k.refuseUnless(c.Guarded() || len(c.Rules) == 0, "rules", "they are for nobody: name principals")
 	k.listen(c)
+	if _, _, err := net.SplitHostPort(c.Probes); c.Probes != "" && err != nil {
+		k.refuse("probes", "%q: want an address and a port, such as :8081", c.Probes)
+	}
+	hasPair := c.TLS != nil && c.TLS.Certificate != "" && c.TLS.Key != ""
+	k.refuseUnless(c.TLS == nil || hasPair, "tls", "want certificate and key, the names of files")
 	_, err := c.Log.ParseLevel()
 	k.refuseUnless(err == nil, "log.level", "want debug, info, warn or error")
 }
@@ -103,13 +110,13 @@ func (k *checker) define(path, kind, value string) {
 	k.defined[kind+" "+value] = path
 }
 
-// known checks that something of a kind is defined.
-func (k *checker) known(path, kind, value string) {
+// mustBeDefined checks that something of a kind is defined.
+func (k *checker) mustBeDefined(path, kind, value string) {
 	_, found := k.defined[kind+" "+value]
 	k.refuseUnless(found, path, "%q is not defined: want one of those in this file", value)
 }
 
-func (k *checker) space(path string, s Space) {
+func (k *checker) checkSpace(path string, s Space) {
 	k.refuseUnless(slices.Contains(Kinds, s.Kind), path+".kind", "%q: want one of %s", s.Kind, strings.Join(Kinds, ", "))
 	k.refuseUnless(s.Layout == "" || s.Kind == "snowflake", path+".layout", "%s IDs have one layout: leave it out", s.Kind)
 	if _, err := s.OpenLayout(); err != nil {
@@ -144,10 +151,11 @@ func (k *checker) store(path string, s Space) {
 		return
 	}
 	at, name, err := url.Parse(location)
-	k.refuseUnless(err == nil, path+".store", "%v", err)
-	if err == nil {
-		k.define(path+".store", "store", at.URL+filepath.Clean(at.Dir)+" "+cmp.Or(name, "default"))
+	if err != nil {
+		k.refuse(path+".store", "%v", err)
+		return
 	}
+	k.define(path+".store", "store", at.URL+filepath.Clean(at.Dir)+" "+cmp.Or(name, "default"))
 }
 
 func (k *checker) secret(path string, s Space) {
@@ -161,9 +169,10 @@ const maxSeries = 200 // bytes, as in package counter
 func (k *checker) counter(path string, c Counter) {
 	k.refuseUnless(c.Start >= 1 && c.Step >= 1 && c.Last >= c.Start, path,
 		"want a start of 1 or more, a last that is not before it, and a step of 1 or more")
-	_, err := Counter{Periods: c.Periods}.PeriodAt(time.Now())
-	k.refuseUnless(err == nil, path+".periods", "%v", err)
-	_, err = time.LoadLocation(c.Zone)
+	if _, err := numbers.ParsePeriods(c.Periods); c.Periods != "" && err != nil {
+		k.refuse(path+".periods", "%v", err)
+	}
+	_, err := time.LoadLocation(c.Zone)
 	isZone := err == nil && c.Zone != "Local" // the service's machine must not matter
 	k.refuseUnless(isZone && (c.Zone == "" || c.Periods != ""), path+".zone",
 		"%q: want one of IANA's, such as Europe/Berlin, with periods", c.Zone)
@@ -220,7 +229,7 @@ func (k *checker) principal(path string, who Principal) {
 	}
 	for i, t := range who.Tokens {
 		path := fmt.Sprintf("%s.tokens[%d]", path, i)
-		k.known(path+".issuer", "issuer", t.Issuer)
+		k.mustBeDefined(path+".issuer", "issuer", t.Issuer)
 		k.refuseUnless(t.Subject != "", path+".subject",
 			"there is none: want one such as system:serviceaccount:NAMESPACE:NAME")
 		k.define(path, "subject", t.Issuer+" "+t.Subject)
@@ -234,8 +243,8 @@ func (k *checker) rule(path string, r Rule) {
 			check(fmt.Sprintf("%s.%s[%d]", path, field, i), value)
 		}
 	}
-	each("principals", r.Principals, func(path, name string) { k.known(path, "principal", name) })
-	each("spaces", r.Spaces, func(path, name string) { k.known(path, "space", name) })
+	each("principals", r.Principals, func(path, name string) { k.mustBeDefined(path, "principal", name) })
+	each("spaces", r.Spaces, func(path, name string) { k.mustBeDefined(path, "space", name) })
 	each("verbs", r.Verbs, func(path, verb string) {
 		k.refuseUnless(slices.Contains(Verbs, verb), path, "%q: want one of %s", verb, strings.Join(Verbs, ", "))
 	})
@@ -249,11 +258,6 @@ func (k *checker) listen(c *Config) {
 		k.refuse("listen", "%q: want an address and a port, such as localhost:8080 or :8443", c.Listen)
 		return
 	}
-	if _, _, err := net.SplitHostPort(c.Probes); c.Probes != "" && err != nil {
-		k.refuse("probes", "%q: want an address and a port, such as :8081", c.Probes)
-	}
-	hasPair := c.TLS != nil && c.TLS.Certificate != "" && c.TLS.Key != ""
-	k.refuseUnless(c.TLS == nil || hasPair, "tls", "want certificate and key, the names of files")
 	isLocal := host == "localhost" || net.ParseIP(host).IsLoopback()
 	isEncrypted := c.TLS != nil || c.Plaintext // by this process, or by a proxy before it
 	switch {
@@ -264,5 +268,4 @@ func (k *checker) listen(c *Config) {
 		k.refuse("listen", "%s is open to others without TLS: "+
 			"set tls, or plaintext to true where a proxy has it", c.Listen)
 	}
-	k.refuseUnless(c.Guarded() || len(c.Rules) == 0, "rules", "they are for nobody: name principals")
 }

@@ -5,24 +5,15 @@
 package server
 
 import (
-	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
-	"math"
-	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"connectrpc.com/connect"
-	"connectrpc.com/grpchealth"
-	"connectrpc.com/grpcreflect"
-
 	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/service/client/api/randflake/v1/randflakev1connect"
 	"github.com/randflake/randflake/service/internal/access"
 	"github.com/randflake/randflake/service/internal/config"
 	"github.com/randflake/randflake/service/internal/space"
@@ -31,13 +22,13 @@ import (
 
 // A Server serves the spaces of a configuration, which may change while it runs. It is safe for concurrent use.
 type Server struct {
-	open   space.Opener
-	audit  *auditLog
-	logger *slog.Logger
-	other  io.Writer // for audit lines, if the configuration has no file for them
-	usage  *usage
-	turns  turns
-	rates  rates
+	open     space.Opener
+	audit    *auditLog
+	logger   *slog.Logger
+	auditOut io.Writer // for audit lines, if the configuration has no file for them
+	usage    *usage
+	turns    turns
+	rates    rates
 	*measures
 
 	setup    atomic.Pointer[setup] // what is in force; each call uses the one that it began with
@@ -51,7 +42,7 @@ type Server struct {
 type setup struct {
 	config  *config.Config
 	policy  *access.Policy
-	audit   *timed.File // nil if the lines of the audit log go to Server.other
+	audit   *timed.File // nil if the lines of the audit log go to Server.auditOut
 	wasOpen bool        // a space of an earlier setup was open
 
 	// By the names of spaces:
@@ -60,13 +51,13 @@ type setup struct {
 	quotas   map[string]config.Quota
 }
 
-// New returns a server without spaces. Audit lines go to other if a configuration has no file for them.
-func New(open space.Opener, other io.Writer, logger *slog.Logger) *Server {
+// New returns a server without spaces. Audit lines go to auditOut if a configuration has no file for them.
+func New(open space.Opener, auditOut io.Writer, logger *slog.Logger) *Server {
 	s := &Server{
-		open:   open,
-		logger: logger,
-		other:  other,
-		usage:  newUsage(),
+		open:     open,
+		logger:   logger,
+		auditOut: auditOut,
+		usage:    newUsage(),
 	}
 	s.audit = newAuditLog(s.writeAudit, logger)
 	s.measures = newMeasures(s.gauges)
@@ -79,7 +70,7 @@ func (s *Server) writeAudit(line []byte) (int, error) {
 	if file := s.setup.Load().audit; file != nil {
 		return file.Write(line)
 	}
-	return s.other.Write(line)
+	return s.auditOut.Write(line)
 }
 
 // TLS returns the certificates in force.
@@ -156,9 +147,12 @@ func (s *Server) taken(space string, l randflake.Lease) {
 	s.auditTake(caller{principal: config.Self, space: space}, l, config.Self)
 }
 
-// longestCall is longer than a call can keep a setup that is no longer in force: randflaked allows it 15 seconds to be
-// read, and then 30 to be answered.
-const longestCall = time.Minute
+// A call keeps the setup with which it began, until it was read and answered.
+const (
+	ReadTime    = 15 * time.Second                      // for which randflaked waits for a client to send a request
+	WriteTime   = 30 * time.Second                      // and then to read the answer
+	longestCall = ReadTime + WriteTime + 15*time.Second // to spare
+)
 
 // closeAll closes the counters and spaces that the next setup lacks. It does so in the background, as
 // a store may not answer. Counters of a space that stays are closed once no call has them.
@@ -191,24 +185,6 @@ func (s *Server) Close() {
 	s.closing.Wait()
 }
 
-// Ready returns an error while calls should go to another replica: while this one shuts down, has no configuration
-// yet, is still opening its spaces, or could never open any. Strangers may read the error.
-func (s *Server) Ready() error {
-	if s.draining.Load() {
-		return errors.New("shutting down")
-	}
-	setup := s.setup.Load()
-	switch {
-	case len(setup.spaces) == 0:
-		return errors.New("the configuration is being read")
-	case setup.has(space.Opening):
-		return errors.New("spaces are being opened")
-	case !setup.everOpen():
-		return errors.New("no space could be opened yet")
-	}
-	return nil
-}
-
 // has reports whether one of the spaces is in a phase.
 func (s *setup) has(phase space.Phase) bool {
 	for _, sp := range s.spaces {
@@ -221,62 +197,3 @@ func (s *setup) has(phase space.Phase) bool {
 
 // everOpen reports whether a space is open, or one of an earlier setup was.
 func (s *setup) everOpen() bool { return s.wasOpen || s.has(space.Open) }
-
-// Check implements grpchealth.Checker, for the process and for each service of the protocol.
-func (s *Server) Check(ctx context.Context, r *grpchealth.CheckRequest) (*grpchealth.CheckResponse, error) {
-	if s.Ready() != nil {
-		return &grpchealth.CheckResponse{Status: grpchealth.StatusNotServing}, nil
-	}
-	return grpchealth.NewStaticChecker(services...).Check(ctx, r)
-}
-
-// services are those of the protocol.
-var services = []string{
-	randflakev1connect.LeaseServiceName,
-	randflakev1connect.IDServiceName,
-	randflakev1connect.CounterServiceName,
-}
-
-// grpcPrefix is how many bytes gRPC sends before a message.
-const grpcPrefix = 5
-
-// Handler returns the handler of all HTTP requests: the protocol, its description, which gRPC calls
-// reflection, the page, /metrics, and Probes.
-func (s *Server) Handler() http.Handler {
-	mux := s.Probes()
-	handle := func(path string, handler http.Handler) {
-		mux.Handle(path, s.guarded(handler, readMessage))
-	}
-	procedures := connect.WithHandlerOptions(
-		connect.WithInterceptors(connect.UnaryInterceptorFunc(s.intercept)),
-		compression,
-		connect.WithCompressMinBytes(math.MaxInt), // which no answer has
-	)
-	handle(randflakev1connect.NewLeaseServiceHandler(leaseService{s}, procedures))
-	handle(randflakev1connect.NewIDServiceHandler(idService{s}, procedures))
-	handle(randflakev1connect.NewCounterServiceHandler(counterService{s}, procedures))
-
-	bounded := connect.WithReadMaxBytes(maxMessage)
-	reflector := grpcreflect.NewStaticReflector(append(services, grpchealth.HealthV1ServiceName)...)
-	handle(grpcreflect.NewHandlerV1(reflector, bounded))
-	handle(grpcreflect.NewHandlerV1Alpha(reflector, bounded))
-	mux.Handle(grpchealth.NewHandler(s, bounded))
-
-	mux.Handle("GET /{$}", s.guarded(http.HandlerFunc(s.show), s.authorizePage))
-	mux.Handle("GET /metrics", s.guarded(s.scrapes(), s.authorizePage))
-	return s.identified(http.MaxBytesHandler(mux, grpcPrefix+maxMessage))
-}
-
-// Probes returns the handler of what strangers may ask: whether the process lives, and whether it is ready.
-func (s *Server) Probes() *http.ServeMux {
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
-	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
-		if err := s.Ready(); err != nil {
-			http.Error(w, err.Error(), http.StatusServiceUnavailable)
-			return
-		}
-		fmt.Fprintln(w, "ok")
-	})
-	return mux
-}

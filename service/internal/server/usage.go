@@ -27,9 +27,9 @@ type usage struct {
 
 // A share is what one principal may use.
 type share struct {
-	places  *semaphore.Weighted // requests under way
-	refused *semaphore.Weighted // requests at the head of its queue
-	room    *semaphore.Weighted // IDs and numbers in its answers
+	places *semaphore.Weighted // requests under way
+	head   *semaphore.Weighted // requests at the head of its queue
+	room   *semaphore.Weighted // IDs and numbers in its answers
 }
 
 func newUsage() *usage {
@@ -46,9 +46,9 @@ func (u *usage) shareOf(principal string) *share {
 	defer u.mu.Unlock()
 	if u.shares[principal] == nil {
 		u.shares[principal] = &share{
-			places:  semaphore.NewWeighted(maxPlaces),
-			refused: semaphore.NewWeighted(refusedAtOnce),
-			room:    semaphore.NewWeighted(roomOfOne),
+			places: semaphore.NewWeighted(maxPlaces),
+			head:   semaphore.NewWeighted(refusedAtOnce),
+			room:   semaphore.NewWeighted(roomOfOne),
 		}
 	}
 	return u.shares[principal]
@@ -80,10 +80,10 @@ func (u *usage) waitInQueue(ctx context.Context, principal string) (waited bool)
 		return false
 	}
 	defer u.queued.Release(1)
-	refused := u.shareOf(principal).refused
-	if refused.Acquire(ctx, 1) == nil {
+	head := u.shareOf(principal).head
+	if head.Acquire(ctx, 1) == nil {
 		time.Sleep(refusalTime)
-		refused.Release(1)
+		head.Release(1)
 	}
 	return true
 }
@@ -92,7 +92,7 @@ func (u *usage) waitInQueue(ctx context.Context, principal string) (waited bool)
 // that don't read can't fill the memory. Each ID or number takes about 64 bytes.
 const (
 	roomOfAll  = 1 << 19
-	roomOfOne  = roomOfAll / 2 // principal
+	roomOfOne  = roomOfAll / 2 // principal: two that do not read hold up all others
 	negligible = 16            // an answer with so few takes less than the call itself
 )
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"sync"
@@ -42,7 +43,7 @@ type Counters struct {
 func NewCounters(space *Space, c config.Space) *Counters {
 	counters := &Counters{space: space, config: c, past: map[string]counter.Status{}}
 	counters.queues, _ = lru.New[string, *queue](maxHandles) // fails for sizes below 1
-	counters.handles, _ = simplelru.NewLRU(maxHandles, func(_ string, h *Handle) { counters.forget(h) })
+	counters.handles, _ = simplelru.NewLRU(maxHandles, func(_ string, h *Handle) { counters.keepCounts(h) })
 	return counters
 }
 
@@ -129,4 +130,44 @@ func (c *Counters) Set(ctx context.Context, name string, next int64) error {
 		return err
 	}
 	return t.counters.Source().SetCounter(ctx, name, next)
+}
+
+// Close closes the handles.
+func (c *Counters) Close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed = true
+	for _, h := range c.handles.Values() {
+		h.Close()
+	}
+}
+
+// Statuses returns the status of each counter, or pattern, of the configuration: the sum over its
+// handles. Handles that are forgotten are in the sums of Taken and Issued, which never decrease.
+func (c *Counters) Statuses() map[string]counter.Status {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	all := maps.Clone(c.past)
+	for _, h := range c.handles.Values() {
+		c.add(all, h, h.Status())
+	}
+	return all
+}
+
+// add adds the status of a handle to that of its counter, or pattern.
+func (c *Counters) add(all map[string]counter.Status, h *Handle, status counter.Status) {
+	rule, _ := c.config.Counter(h.As.Name)
+	sum := all[rule.Name]
+	all[rule.Name] = counter.Status{
+		Taken:  sum.Taken + status.Taken,
+		Issued: sum.Issued + status.Issued,
+		Held:   sum.Held + status.Held,
+		Err:    cmp.Or(sum.Err, status.Err),
+	}
+}
+
+// keepCounts keeps what a handle has counted that leaves the handles. Calls that still have it are counted no more.
+func (c *Counters) keepCounts(h *Handle) {
+	counted := h.Status()
+	c.add(c.past, h, counter.Status{Taken: counted.Taken, Issued: counted.Issued})
 }

@@ -1,9 +1,7 @@
 package space
 
 import (
-	"cmp"
 	"context"
-	"maps"
 	"time"
 
 	"github.com/randflake/randflake/counter"
@@ -71,50 +69,10 @@ func (c *Counters) open(t target) (*Handle, error) {
 	h := &Handle{Counter: opened, As: t.inPeriod()}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.handles.Remove(t.wanted.Name) // and forgets the one before
+	c.handles.Remove(t.wanted.Name) // calls keepCounts with the one before: see NewCounters
 	c.handles.Add(t.wanted.Name, h)
 	if c.closed {
 		h.Close()
 	}
 	return h, nil
-}
-
-// Close closes the handles.
-func (c *Counters) Close() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.closed = true
-	for _, h := range c.handles.Values() {
-		h.Close()
-	}
-}
-
-// Statuses returns the status of each counter, or pattern, of the configuration: the sum over its
-// handles. Handles that are forgotten are in the sums of Taken and Issued, which never decrease.
-func (c *Counters) Statuses() map[string]counter.Status {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	all := maps.Clone(c.past)
-	for _, h := range c.handles.Values() {
-		c.add(all, h, h.Status())
-	}
-	return all
-}
-
-// add adds the status of a handle to that of its counter, or pattern.
-func (c *Counters) add(all map[string]counter.Status, h *Handle, status counter.Status) {
-	rule, _ := c.config.Counter(h.As.Name)
-	sum := all[rule.Name]
-	all[rule.Name] = counter.Status{
-		Taken:  sum.Taken + status.Taken,
-		Issued: sum.Issued + status.Issued,
-		Held:   sum.Held + status.Held,
-		Err:    cmp.Or(sum.Err, status.Err),
-	}
-}
-
-// forget keeps what a handle has counted. Calls that still have the handle are counted no more.
-func (c *Counters) forget(h *Handle) {
-	counted := h.Status()
-	c.add(c.past, h, counter.Status{Taken: counted.Taken, Issued: counted.Issued})
 }

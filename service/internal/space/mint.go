@@ -28,7 +28,8 @@ const (
 	ulidText      = 26
 )
 
-// setMinter sets what makes the IDs of the space, if the service makes any, and takes the first lease for it.
+// setMinter sets what makes the IDs of the space, and takes the first lease for it. Without a secret, clients make the
+// Randflake IDs: then there is no Minter.
 func (s *Space) setMinter(ctx context.Context, state *State) error {
 	layout, err := s.Config.OpenLayout()
 	if err != nil {
@@ -43,7 +44,7 @@ func (s *Space) setMinter(ctx context.Context, state *State) error {
 			return err
 		}
 		fill := func(_ context.Context, ids []ulid.ID) (int, error) { return generator.Fill(ids) }
-		state.Minter = minter[ulid.ID]{fill: fill, width: ulidText}
+		state.Minter = minter[ulid.ID]{fill, ulidText, nil}
 	case layout != nil:
 		keeper, err := snowflake.Keep(ctx, source, layout, snowflake.Leasing(logger))
 		if err != nil {

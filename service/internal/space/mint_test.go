@@ -84,7 +84,7 @@ func TestULIDs(t *testing.T) {
 				"store %q: asked %v, ready %v", place, asked, f.Ready())
 			require.That(t, len(f.leases()) == 0 && state.Own == nil,
 				"store %q: leases %v for ULIDs", place, f.leases())
-			require.Equal(t, Try(t.Context(), f.Config, f.openStore), nil, "store %q: it can't be opened", place)
+			require.Equal(t, CheckOpens(t.Context(), f.Config, f.openStore), nil, "store %q: it can't be opened", place)
 			if place == "" {
 				return
 			}

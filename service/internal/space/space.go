@@ -202,9 +202,9 @@ func (s *Space) verify(ctx context.Context, leases *lease.Space) (check string, 
 	return fmt.Sprintf("%x", configured), leases.CheckSecret(configured)
 }
 
-// State returns the state of an open space, or an error that wraps ErrNotOpen, and a
-// lease.WaitError if it is known until when to wait, or lease.ErrClock if another replica may have a
-// right clock. The error has no location: clients see it.
+// State returns the state of an open space. Clients see its error, which has no location. It wraps ErrNotOpen, and
+//   - a lease.WaitError if it is known until when to wait,
+//   - lease.ErrClock if another replica may have a right clock.
 func (s *Space) State() (*State, error) {
 	state := s.state.Load()
 	if state.err == nil {
@@ -236,12 +236,12 @@ func (s *Space) Ready() error {
 	return fmt.Errorf("space %s: %w", s.Config.Name, cmp.Or(own.Err, randflake.ErrLeaseEnded))
 }
 
-// A Phase of a space is one of three.
+// A Phase says how far the opening of a space has come. A closed space is no longer Open.
 type Phase int
 
 const (
-	Opening Phase = iota // for openTimeout at most
-	Away                 // it could not be opened for that long, and is still tried
+	Opening     Phase = iota // for openTimeout at most
+	Unreachable              // it could not be opened for that long, and is still tried
 	Open
 )
 
@@ -258,7 +258,7 @@ func (s *Space) Phase() Phase {
 	case time.Since(s.created) <= openTimeout:
 		return Opening
 	}
-	return Away
+	return Unreachable
 }
 
 // Close ends the service's own leases in the space, and closes the store.
@@ -272,8 +272,8 @@ func (s *Space) Close() error {
 	return state.close()
 }
 
-// Try returns why a space can't be opened. It changes nothing.
-func Try(ctx context.Context, c config.Space, open Opener) error {
+// CheckOpens returns why a space can't be opened. It changes nothing.
+func CheckOpens(ctx context.Context, c config.Space, open Opener) error {
 	s, err := New(c, Options{Open: open})
 	if err != nil {
 		return err

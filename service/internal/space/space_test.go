@@ -307,13 +307,13 @@ func TestTry(t *testing.T) {
 			"storeFile":                                               {Kind: "snowflake", Layout: "twitter", StoreFile: "no/such/file"},
 			"no/such/secret":                                          {Kind: "randflake", Store: "m", SecretFile: "no/such/secret"},
 		} {
-			err := Try(t.Context(), c, f.openStore)
+			err := CheckOpens(t.Context(), c, f.openStore)
 			if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 				t.Errorf("%+v: %v, want %s", c, err, want)
 			}
 		}
 		f.fail(errAway)
-		if Try(t.Context(), f.Config, f.openStore) == nil {
+		if CheckOpens(t.Context(), f.Config, f.openStore) == nil {
 			t.Error("a store that is away is none that can't be opened")
 		}
 		later := func(ctx context.Context, place string, c lease.Config) (*lease.Space, error) {
@@ -321,7 +321,7 @@ func TestTry(t *testing.T) {
 			defer f.fail(errAway)
 			return f.openStore(ctx, place, c)
 		}
-		if !errors.Is(Try(t.Context(), f.Config, later), errAway) {
+		if !errors.Is(CheckOpens(t.Context(), f.Config, later), errAway) {
 			t.Error("a store that is away once it was opened is none that can't be opened")
 		}
 	})

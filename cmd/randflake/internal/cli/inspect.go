@@ -88,13 +88,14 @@ func (i *inspector) openCipher() error {
 	if !i.mayBeRandflake() {
 		return nil
 	}
-	byFlag := i.kind == kindRandflake || i.home.store != "" || i.home.secret.file != "" // before findSecret, which fills home in
+	// By a flag: findSecret fills home in.
+	isAsked := i.kind == kindRandflake || i.home.store != "" || i.home.secret.file != ""
 	secret, err := i.home.findSecret()
 	if err == nil {
 		i.cipher = randflake.NewCipher(secret)
 		return nil
 	}
-	isNeeded := byFlag && !i.home.implied
+	isNeeded := isAsked && !i.home.implied
 	if isNeeded || !i.home.hasNoSecret(err) {
 		return err
 	}
@@ -144,25 +145,27 @@ func (i *inspector) kindOf(p parsed) string {
 // are implausible are dropped.
 func (i *inspector) readingsOf(p parsed) ([]reading, error) {
 	kind := i.kindOf(p)
-	var readings []reading
 	switch {
 	case kind == kindULID:
-		readings = []reading{readULID(p.wide)}
+		return i.checked(readULID(p.wide))
 	case kind == kindUUID:
-		readings = readUUID(p, i.now())
+		return i.checked(readUUID(p, i.now())...)
 	case i.layout != nil:
 		r, err := readSnowflake(i.layout, snowflake.ID(p.id))
 		if err != nil {
 			return nil, err
 		}
-		readings = []reading{r}
+		return i.checked(r)
 	case kind == kindRandflake && i.cipher == nil:
 		return nil, i.noSecret
 	case kind == kindRandflake:
-		readings = []reading{i.randflakeReading(p)}
-	default:
-		return i.plausibleReadings(p, kind)
+		return i.checked(i.randflakeReading(p))
 	}
+	return i.plausibleReadings(p, kind)
+}
+
+// checked returns readings of one ID, with an error if the first is implausible.
+func (i *inspector) checked(readings ...reading) ([]reading, error) {
 	return readings, readings[0].checkTime(i.now())
 }
 
