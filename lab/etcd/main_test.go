@@ -77,7 +77,7 @@ func clientOf(t testing.TB, c *etcdtest.Cluster) *clientv3.Client {
 // newEngine returns an engine on a client.
 func newEngine(t testing.TB, client *clientv3.Client, prefix string) *etcd.Engine {
 	t.Helper()
-	e, err := etcd.New(client, prefix)
+	e, err := etcd.New(client, etcd.Config{Prefix: prefix})
 	must(t, err)
 	return e
 }

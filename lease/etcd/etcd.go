@@ -65,11 +65,15 @@ type Engine struct {
 
 var _ lease.Engine = (*Engine)(nil)
 
+// A Config says where in etcd the entries are.
+type Config struct {
+	Prefix string // what the keys begin with, up to a slash at its end; "/randflake/" if empty
+}
+
 // New returns an engine on a client. It uses the client's connections, not its KV. The engine's
-// Close leaves the client open. prefix is what the keys begin with, up to a slash at its end;
-// "/randflake/" if empty.
-func New(client *clientv3.Client, prefix string) (*Engine, error) {
-	prefix, err := checkPrefix(prefix)
+// Close leaves the client open.
+func New(client *clientv3.Client, config Config) (*Engine, error) {
+	prefix, err := checkPrefix(config.Prefix)
 	if err != nil {
 		return nil, fmt.Errorf("etcd: %w", err)
 	}

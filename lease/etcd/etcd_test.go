@@ -68,7 +68,7 @@ func engines(t *testing.T, address string) (list []*Engine) {
 		client, err := clientv3.New(config)
 		require.NoError(t, err)
 		t.Cleanup(func() { client.Close() })
-		e, err := New(client, "")
+		e, err := New(client, Config{})
 		require.NoError(t, err)
 		list = append(list, e)
 	}

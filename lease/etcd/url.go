@@ -34,7 +34,7 @@ func Connect(ctx context.Context, url string) (*Engine, error) {
 		err = errors.Join(ctx.Err(), err)
 		return nil, fmt.Errorf("etcd: connect to %s: %w", strings.Join(config.Endpoints, ","), err)
 	}
-	e, err := New(client, prefix)
+	e, err := New(client, Config{Prefix: prefix})
 	if err != nil {
 		client.Close()
 		return nil, err

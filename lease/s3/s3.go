@@ -72,11 +72,19 @@ type Engine struct{ *engine }
 
 type engine = document.Engine
 
-// New returns an engine on a client, which stays the caller's. prefix is what the names of the
-// engine's objects begin with, up to a slash; "randflake" if empty.
-func New(client *s3.Client, bucket, prefix string) *Engine {
-	prefix = cmp.Or(strings.Trim(prefix, "/"), "randflake")
-	return &Engine{document.New(&object{client, bucket, prefix}, math.MaxInt)}
+// A Config says where the object is.
+type Config struct {
+	Bucket string
+	Prefix string // what the names of the engine's objects begin with, up to a slash; "randflake" if empty
+}
+
+// New returns an engine on a client, which stays the caller's. The error is that the Config names no bucket.
+func New(client *s3.Client, c Config) (*Engine, error) {
+	if c.Bucket == "" {
+		return nil, errors.New("s3: want the name of a bucket")
+	}
+	prefix := cmp.Or(strings.Trim(c.Prefix, "/"), "randflake")
+	return &Engine{document.New(&object{client, c.Bucket, prefix}, math.MaxInt)}, nil
 }
 
 // Connect returns an engine for a URL. It reads the environment for what the URL does not say, and sends nothing yet.
@@ -102,7 +110,7 @@ func Connect(ctx context.Context, url string) (*Engine, error) {
 		o.RequestChecksumCalculation = aws.RequestChecksumCalculationWhenRequired
 		o.ResponseChecksumValidation = aws.ResponseChecksumValidationWhenRequired
 	})
-	return New(client, p.bucket, p.prefix), nil
+	return New(client, p.config)
 }
 
 // Check finds what is wrong with a URL, as Connect does. It connects to nothing.
@@ -113,7 +121,7 @@ func Check(url string) error {
 
 // A place is what a URL says.
 type place struct {
-	bucket, prefix   string
+	config           Config
 	region, endpoint string
 }
 
@@ -124,12 +132,11 @@ func parse(raw string) (place, error) {
 		return place{}, err
 	}
 	p := place{
-		bucket:   u.Host,
-		prefix:   u.Path,
+		config:   Config{Bucket: u.Host, Prefix: u.Path},
 		region:   storeurl.TakeParameter(query, "region"),
 		endpoint: storeurl.TakeParameter(query, "endpoint"),
 	}
-	if u.Scheme != "s3" || p.bucket == "" || u.User != nil || u.Fragment != "" {
+	if u.Scheme != "s3" || p.config.Bucket == "" || u.User != nil || u.Fragment != "" {
 		return p, errors.New("want s3://BUCKET/PREFIX?region=REGION; " +
 			"credentials come from the environment, as for every AWS SDK")
 	}

@@ -198,7 +198,8 @@ func TestLostConnection(t *testing.T) {
 		Credentials:  aws.AnonymousCredentials{},
 		HTTPClient:   c,
 	}
-	e := New(s3.New(options), "bucket", "/ids/")
+	e, err := New(s3.New(options), Config{Bucket: "bucket", Prefix: "/ids/"})
+	require.NoError(t, err)
 	for op, puts := range map[string]int{"write": 2, "readfrom": 2, "read": 1, "": 1} {
 		c.op, c.puts = op, 0
 		a, err := e.Swap(t.Context(), nil, leasetest.Entry("a", "1"))
@@ -206,8 +207,11 @@ func TestLostConnection(t *testing.T) {
 			"%q failed: %+v, %v, sent %d times, want %d", op, a, err, c.puts, puts)
 		require.That(t, err == nil || errors.Is(err, io.ErrClosedPipe), "%q failed: %v, want what failed", op, err)
 	}
-	got, want := New(s3.New(options), "bucket", "").String(), "s3://bucket/randflake "+s.url
-	require.That(t, got == want, "%s, want %s", got, want)
+	e, err = New(s3.New(options), Config{Bucket: "bucket"})
+	require.NoError(t, err)
+	require.Equal(t, e.String(), "s3://bucket/randflake "+s.url, "its text")
+	_, err = New(s3.New(options), Config{})
+	require.That(t, err != nil && strings.Contains(err.Error(), "want the name of a bucket"), "without a bucket: %v", err)
 }
 
 // TestRequests: the URL's region counts, and then any, as servers without regions assume one.
