@@ -30,11 +30,8 @@ func (t *tool) storeMoveCommand() *cobra.Command {
 // deadline of its own, as there may be many counters to move.
 func (t *tool) moveSpace(ctx context.Context, from, to string) error {
 	newAt, name, err := url.Parse(to)
-	if err != nil {
-		return fmt.Errorf("NEW: %w", err)
-	}
 	config := lease.Config{Name: name}
-	if err := config.Check(); err != nil { // before its directory is made
+	if err := cmp.Or(err, config.Check()); err != nil { // before its directory is made
 		return fmt.Errorf("NEW: %w", err)
 	}
 	h := home{store: from}
