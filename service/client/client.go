@@ -30,8 +30,7 @@ import (
 	"github.com/randflake/randflake/service/client/wire"
 )
 
-// replicas are one or more processes that serve the same spaces from the same stores, with a client
-// of type C for each.
+// replicas are one or more processes that serve the same spaces from the same stores, with a client of type C for each.
 type replicas[C any] struct {
 	addresses []string
 	clients   []C

@@ -39,8 +39,7 @@ type counters struct {
 
 // CreateCounter always returns an error: the service itself creates the counters that its configuration names.
 func (c *counters) CreateCounter(context.Context, lease.Counter) error {
-	return fmt.Errorf("client: create counter: "+
-		"the configuration of the service says which counters there are, "+
+	return fmt.Errorf("client: create counter: the configuration of the service says which counters there are, "+
 		"and it creates them at their first use: %w", errors.ErrUnsupported)
 }
 

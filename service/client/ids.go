@@ -24,10 +24,9 @@ type ID interface {
 	String() string
 }
 
-// IDs makes and opens IDs of one space by calls of the service, for programs that must not have the
-// secret of the space. It keeps some IDs ready, so most calls of Mint don't wait. An ID may have
-// been made up to five minutes before Mint returns it. IDs is safe for concurrent use, and has a
-// goroutine only while a call of the service is under way.
+// IDs makes and opens IDs of one space by calls of the service, for programs that must not have the secret of the
+// space. It keeps some IDs ready, so most calls of Mint don't wait. An ID may have been made up to five minutes before
+// Mint returns it. IDs is safe for concurrent use, and has a goroutine only while a call of the service is under way.
 type IDs[I ID] struct {
 	space string
 	replicas[idClient]

@@ -133,8 +133,7 @@ func (l *Leases) take(ctx context.Context, first, last int64, nodes uint32) ([]r
 		whole := granted.End.Sub(granted.Start) == l.limits.Window
 		n := granted.LastNode - granted.FirstNode + 1
 		if n != nodes || !inOrder || !whole {
-			return nil, fmt.Errorf("client: take: %+v: want %d nodes for a window from %d to %d",
-				granted, nodes, next, last)
+			return nil, fmt.Errorf("client: take: %+v: want %d nodes for a window from %d to %d", granted, nodes, next, last)
 		}
 		leases = append(leases, granted)
 		next = window + 1

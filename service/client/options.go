@@ -72,8 +72,7 @@ func (s *settings) apply(options []Option) error {
 	s.batch = defaultBatch
 	for i, option := range options {
 		if option.set == nil {
-			return fmt.Errorf("%w: client: option %d is the zero Option: leave it out",
-				randflake.ErrInvalidOption, i+1)
+			return fmt.Errorf("%w: client: option %d is the zero Option: leave it out", randflake.ErrInvalidOption, i+1)
 		}
 		if err := option.set(s); err != nil {
 			return err
@@ -88,8 +87,7 @@ func (s *settings) authorize(next connect.UnaryFunc) connect.UnaryFunc {
 		if s.token != nil {
 			token, err := s.token(ctx)
 			if err != nil {
-				return nil, connect.NewError(connect.CodeUnauthenticated,
-					fmt.Errorf("client: token: %w", err))
+				return nil, connect.NewError(connect.CodeUnauthenticated, fmt.Errorf("client: token: %w", err))
 			}
 			request.Header().Set("Authorization", "Bearer "+token)
 		}

@@ -108,8 +108,7 @@ func (d *daemon) run(stop, reload <-chan os.Signal) error {
 		case <-reload:
 			d.tell(systemd.SdNotifyReloading)
 			if err := d.reload(); err != nil {
-				d.logger.Error("configuration was not read again; the one from before stays in force",
-					"error", err)
+				d.logger.Error("configuration was not read again; the one from before stays in force", "error", err)
 			} else {
 				d.logger.Info("configuration was read again")
 			}
@@ -133,8 +132,7 @@ func (d *daemon) reload() error {
 	sameAddresses := next.Listen == now.Listen && next.Probes == now.Probes
 	sameTLS := (next.TLS == nil) == (now.TLS == nil)
 	if !sameAddresses || !sameTLS {
-		return errors.New("listen, probes, and whether there is TLS, " +
-			"can't change while the service runs: restart it")
+		return errors.New("listen, probes, and whether there is TLS, can't change while the service runs: restart it")
 	}
 	return d.apply(next)
 }

@@ -55,12 +55,10 @@ func parseServe(
 	stderr io.Writer,
 ) (read func() (*config.Config, error), isDev bool, err error) {
 	set := flags("--dev | --config FILE | check | ready | token | version", stderr)
-	dev := set.Bool("dev", false,
-		"serve a space \"demo\" on this machine, kept in a directory of this user's")
+	dev := set.Bool("dev", false, "serve a space \"demo\" on this machine, kept in a directory of this user's")
 	dir := set.String("dir", "", "`DIR` of --dev (default one for the user's state)")
 	file := set.String("config", "", "`FILE` that says what to serve, read again at SIGHUP")
-	listen := set.String("listen", "",
-		"`ADDRESS` to listen at with --dev, of this machine (default localhost:8080)")
+	listen := set.String("listen", "", "`ADDRESS` to listen at with --dev, of this machine (default localhost:8080)")
 	if err := parse(set, args, 1); err != nil {
 		return nil, false, err
 	}
@@ -77,8 +75,7 @@ func parseServe(
 		return func() (*config.Config, error) { return config.Read(*file) }, false, nil
 	}
 	set.Usage()
-	return nil, false, usageError("want either --dev, alone or with --dir and --listen, " +
-		"or --config FILE alone")
+	return nil, false, usageError("want either --dev, alone or with --dir and --listen, or --config FILE alone")
 }
 
 // tuneMemory sets when the process collects garbage, unless the variables of Go's runtime do.

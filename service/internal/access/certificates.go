@@ -122,8 +122,7 @@ func authorities(file string) (*x509.CertPool, error) {
 	}
 	all := bytes.Count(text, []byte("-----BEGIN "))
 	if n == 0 || n < all {
-		return nil, fmt.Errorf("%s: %d of %d blocks in PEM are certificates: "+
-			"want all of them, and at least one", file, n, all)
+		return nil, fmt.Errorf("%s: %d of %d blocks in PEM are certificates: want all of them, and at least one", file, n, all)
 	}
 	return pool, nil
 }

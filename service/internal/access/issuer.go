@@ -77,8 +77,7 @@ func (i *issuer) find(ctx context.Context, name string) ([]jose.JSONWebKey, erro
 		found, _ = i.lookUpAndRefresh(name)
 	}
 	if len(found) == 0 {
-		return nil, fmt.Errorf("access: issuer %s has no key %.100q, or its keys can't be had now",
-			i.config.Issuer, name)
+		return nil, fmt.Errorf("access: issuer %s has no key %.100q, or its keys can't be had now", i.config.Issuer, name)
 	}
 	return found, nil
 }

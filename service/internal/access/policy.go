@@ -91,8 +91,7 @@ func (p *Policy) Identify(r *http.Request) (principal string, err error) {
 		return p.byToken(r.Context(), token)
 	}
 	if r.TLS == nil || len(r.TLS.PeerCertificates) == 0 {
-		return "", fmt.Errorf("%w: want a header Authorization with a bearer token, or a client certificate",
-			ErrUnknown)
+		return "", fmt.Errorf("%w: want a header Authorization with a bearer token, or a client certificate", ErrUnknown)
 	}
 	return p.byCertificate(r.TLS)
 }
@@ -120,8 +119,7 @@ func (p *Policy) Allow(principal, verb, space string) (config.Quota, error) {
 			return r.Quota, nil
 		}
 	}
-	return config.Quota{}, fmt.Errorf("%w: no rule lets %s %s in space %.100q",
-		ErrDenied, principal, verb, space)
+	return config.Quota{}, fmt.Errorf("%w: no rule lets %s %s in space %.100q", ErrDenied, principal, verb, space)
 }
 
 // includes reports whether a list of a rule has a name. An asterisk is all names.

@@ -32,8 +32,7 @@ func (p *Policy) byToken(ctx context.Context, token string) (principal string, e
 	}
 	who := p.tokens[signed]
 	if who == "" {
-		why := fmt.Errorf("no principal has tokens of the subject %.100q of %q",
-			signed.Subject, signed.Issuer)
+		why := fmt.Errorf("no principal has tokens of the subject %.100q of %q", signed.Subject, signed.Issuer)
 		return "", refusedToken{why}
 	}
 	return who, nil
@@ -84,8 +83,7 @@ func (p *Policy) verify(ctx context.Context, raw string) (of config.Token, err e
 		return token.Claims(key.Key, &claims) == nil
 	})
 	if !signed {
-		return of, fmt.Errorf("access: token of %s: its signature is not that of its key",
-			i.config.Issuer)
+		return of, fmt.Errorf("access: token of %s: its signature is not that of its key", i.config.Issuer)
 	}
 	if err := i.validate(claims); err != nil {
 		return of, fmt.Errorf("access: token of %s: %w", i.config.Issuer, err)

@@ -141,8 +141,7 @@ func (k *checker) store(path string, s Space) {
 	case s.Store != "" && s.StoreFile != "":
 		k.refuse(path+".storeFile", "there is a store, too: leave one of them out")
 	case s.Store == "" && s.StoreFile == "" && needsStore:
-		k.refuse(path+".store",
-			"there is none: want a directory, as file:/var/lib/randflaked, or the URL of a server")
+		k.refuse(path+".store", "there is none: want a directory, as file:/var/lib/randflaked, or the URL of a server")
 	}
 	k.refuseUnless(!strings.Contains(s.StoreFile, "://"), path+".storeFile",
 		"it looks like a URL: want the name of a file that has it, or name it as store")
@@ -195,16 +194,14 @@ func (k *checker) issuer(path string, i Issuer) {
 	k.refuseUnless(err == nil && u.Scheme != "http", path+".jwks",
 		"want a file, or a URL that begins with https:, with the public keys of the issuer")
 	k.refuseUnless(i.JWKS != "" || strings.HasPrefix(i.Issuer, "https://"), path+".jwks",
-		"there is none: want one, "+
-			"unless issuer is a URL that begins with https://, which says where the keys are")
+		"there is none: want one, unless issuer is a URL that begins with https://, which says where the keys are")
 }
 
 func (k *checker) principal(path string, who Principal) {
 	k.refuseUnless(who.Name != Self && who.Name != Anyone, path+".name",
 		"%q stands for other callers in the audit log: take another name", who.Name)
 	shows := !who.Certificates.none() || len(who.TokenHashes) > 0 || len(who.Tokens) > 0
-	k.refuseUnless(shows, path,
-		"nothing shows who it is: want certificates, tokenHashes or tokens")
+	k.refuseUnless(shows, path, "nothing shows who it is: want certificates, tokenHashes or tokens")
 	for i, name := range who.Certificates.DNS {
 		path := fmt.Sprintf("%s.certificates.dns[%d]", path, i)
 		k.refuseUnless(name != "" && !strings.ContainsAny(name, ":/*"), path,
@@ -222,8 +219,7 @@ func (k *checker) principal(path string, who Principal) {
 		path := fmt.Sprintf("%s.tokenHashes[%d]", path, i)
 		hash, err := hex.DecodeString(t)
 		k.refuseUnless(err == nil && len(hash) == sha256.Size, path,
-			"want the 64 hexadecimal digits of a token's SHA-256, and not the token: "+
-				"randflaked token makes both")
+			"want the 64 hexadecimal digits of a token's SHA-256, and not the token: randflaked token makes both")
 		k.refuseUnless(!bytes.Equal(hash, sha256.New().Sum(nil)), path, "it is the hash of an empty token: want another one")
 		k.define(path, "token", strings.ToLower(t))
 	}

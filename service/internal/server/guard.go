@@ -75,8 +75,7 @@ func writePageRefusal(w http.ResponseWriter, err error) {
 		status = http.StatusTooManyRequests
 	case connect.CodeUnauthenticated:
 		status = http.StatusUnauthorized
-		w.Header().Set("WWW-Authenticate",
-			`Basic realm="randflaked: a bearer token as the password", charset="UTF-8"`)
+		w.Header().Set("WWW-Authenticate", `Basic realm="randflaked: a bearer token as the password", charset="UTF-8"`)
 	}
 	http.Error(w, err.Error(), status)
 }

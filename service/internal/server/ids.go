@@ -69,8 +69,7 @@ func (s idService) Inspect(ctx context.Context, r *api.InspectRequest) (*api.Ins
 	}
 	made := answer.Time.AsTime()
 	if answer.Time.CheckValid() != nil { // beyond what a message can hold
-		return nil, fmt.Errorf("%w: of the year %d: want one that was made by now",
-			randflake.ErrInvalidID, made.Year())
+		return nil, fmt.Errorf("%w: of the year %d: want one that was made by now", randflake.ErrInvalidID, made.Year())
 	}
 	answer.Plausible = !made.After(time.Now().Add(clockLead))
 	s.audit.add("inspect", c.caller, "id", cmp.Or(r.GetText(), strconv.FormatInt(r.GetNumber(), 10)))

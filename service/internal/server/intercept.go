@@ -64,7 +64,6 @@ func (s *Server) errorToSend(c *call, err error, gone bool) error {
 	if showsAll || gone || !s.rates.allow(c.principal, failuresOfStores) {
 		return sent
 	}
-	s.logger.Error("store failed",
-		"procedure", c.procedure, "principal", c.principal, "request", c.request, "error", err)
+	s.logger.Error("store failed", "procedure", c.procedure, "principal", c.principal, "request", c.request, "error", err)
 	return sent
 }

@@ -32,8 +32,7 @@ func readMessage(r *http.Request, _ *call) error {
 	}
 	body, err := io.ReadAll(r.Body)
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-		return coded(connect.CodeInvalidArgument,
-			"the body is too large: want a message of at most %d bytes", maxMessage)
+		return coded(connect.CodeInvalidArgument, "the body is too large: want a message of at most %d bytes", maxMessage)
 	}
 	if err != nil {
 		return coded(connect.CodeInvalidArgument, "the body can't be read: %v", err)

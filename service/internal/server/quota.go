@@ -73,8 +73,7 @@ func (s *Server) checkRate(c *call, space string) error {
 	if s.rates.allow(c.principal, limit) {
 		return nil
 	}
-	err := fmt.Errorf("%w: more than %v a second: slow down, or raise the rate of the quota",
-		wire.ErrRate, perSecond)
+	err := fmt.Errorf("%w: more than %v a second: slow down, or raise the rate of the quota", wire.ErrRate, perSecond)
 	return s.deny(c, connect.CodeResourceExhausted, err)
 }
 

@@ -42,9 +42,7 @@ func (t *turns) of(turn storeTurn) *semaphore.Weighted {
 
 // inTurn waits for a turn at a store, and then calls do with a context that ends after timeout. A caller who hangs up
 // does not cancel do: many stores would end the connection, and others would wait for a new one.
-func (t *turns) inTurn(
-	ctx context.Context, turn storeTurn, timeout time.Duration, do func(context.Context) error,
-) error {
+func (t *turns) inTurn(ctx context.Context, turn storeTurn, timeout time.Duration, do func(context.Context) error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}

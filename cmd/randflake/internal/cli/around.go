@@ -16,14 +16,12 @@ var (
 	// {01982f22-b037-4488-81a2-0a5a8d1cb3a0} and urn:uuid:01982f22-b037-4488-81a2-0a5a8d1cb3a0.
 	aroundUUID = regexp.MustCompile(`^(?:\{([0-9A-Fa-f-]{32,36})\}|(?i:urn:uuid:)([0-9A-Fa-f-]{36}))$`)
 
-	// 1_849n of JavaScript, 1_849L of Java, 1,849 and 1'849 of people. 1849,20 are two values of a
-	// table.
+	// 1_849n of JavaScript, 1_849L of Java, 1,849 and 1'849 of people. 1849,20 are two values of a table.
 	writtenNumber = regexp.MustCompile(
 		`^-?([0-9]+|[0-9]{1,3}((_[0-9]{3})+|(,[0-9]{3})+|('[0-9]{3})+))[nL]?$`)
 )
 
-// trimmed returns text without white space, and without the quotes and the comma that JSON has
-// around an ID.
+// trimmed returns text without white space, and without the quotes and the comma that JSON has around an ID.
 func trimmed(text string) string { return strings.Trim(strings.TrimSpace(text), `"',`) }
 
 // withoutAround returns a mention of Discord, or a UUID, without what is around its ID, and the
@@ -38,8 +36,7 @@ func withoutAround(text string) (bare, layout string) {
 	return aroundUUID.ReplaceAllString(text, "$1$2"), ""
 }
 
-// plainNumber returns a written number as digits alone, perhaps after a minus sign, and other texts
-// as they are.
+// plainNumber returns a written number as digits alone, perhaps after a minus sign, and other texts as they are.
 func plainNumber(text string) string {
 	if text == "" || text[0] > '9' {
 		return text // most texts: the expression is slow

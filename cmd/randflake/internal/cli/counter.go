@@ -143,8 +143,7 @@ func goesOn(c lease.Counter) string {
 	case stateEnded:
 		return "it has no number left"
 	case stateLost:
-		return "it waits until it is set, beyond all numbers that it may have given: " +
-			"see randflake help counter set"
+		return "it waits until it is set, beyond all numbers that it may have given: see randflake help counter set"
 	}
 	return fmt.Sprintf("its next number is %d", c.Next)
 }

@@ -12,9 +12,8 @@ import (
 	"github.com/randflake/randflake/ulid"
 )
 
-// parseInt reads an ID of 64 bits in decimal digits, as a signed or an unsigned number. A Snowflake
-// ID is unsigned and has exactly one form, but one that uses all bits is negative in a signed
-// column.
+// parseInt reads an ID of 64 bits in decimal digits, as a signed or an unsigned number. A Snowflake ID is unsigned and
+// has exactly one form, but one that uses all bits is negative in a signed column.
 func parseInt(text, kind string) (randflake.ID, error) {
 	if kind == kindSnowflake && !strings.HasPrefix(text, "-") {
 		id, err := snowflake.Parse(text)
@@ -67,9 +66,8 @@ func hasHexPrefix(text string) bool {
 	return strings.HasPrefix(text, "0x") || strings.HasPrefix(text, "0X")
 }
 
-// tsidOf reads a TSID: 13 digits of Crockford's base32, as 0AXS751X00W7C. It returns 0 for any
-// other text, and for 13 such digits that mean something else: a decimal number, and a hexadecimal
-// number after 0x.
+// tsidOf reads a TSID: 13 digits of Crockford's base32, as 0AXS751X00W7C. It returns 0 for any other text, and for 13
+// such digits that mean something else: a decimal number, and a hexadecimal number after 0x.
 func tsidOf(text string) randflake.ID {
 	switch {
 	case len(text) != 13, isDecimal(text), isHex(text):

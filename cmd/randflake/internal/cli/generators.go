@@ -87,8 +87,7 @@ type generator[ID any] interface {
 type keeping[G lease.Generator] func(
 	ctx context.Context, space lease.Source, options ...lease.Option) (*lease.Keeper[G], error)
 
-// mintLeased writes the IDs of a generator that has leases of so many nodes, by as many goroutines
-// as workers at most.
+// mintLeased writes the IDs of a generator that has leases of so many nodes, by as many goroutines as workers at most.
 func mintLeased[ID any, G generator[ID]](
 	ctx context.Context, r *newRequest, f format[ID], nodes, workers int, keep keeping[G]) error {
 	space, err := r.home.openSpace(ctx)

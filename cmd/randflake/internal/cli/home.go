@@ -140,8 +140,7 @@ func (h *home) findSecret() (randflake.Secret, error) {
 	return h.readSecret()
 }
 
-// hasNoSecret reports whether err of findSecret says that there is no secret for this user, and not
-// that one is broken.
+// hasNoSecret reports whether err of findSecret says that there is no secret for this user, and not that one is broken.
 func (h *home) hasNoSecret(err error) bool {
 	switch {
 	case h.ownSecret:

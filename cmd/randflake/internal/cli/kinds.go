@@ -46,8 +46,7 @@ func kindFlags(cmd *cobra.Command, c *choiceOfKind) {
 	complete(cmd, "layout", names)
 }
 
-// settle completes the choice: a layout is one of Snowflake IDs. It returns an error if the user
-// chose another kind.
+// settle completes the choice: a layout is one of Snowflake IDs. It returns an error if the user chose another kind.
 func (c *choiceOfKind) settle() error {
 	if c.layout == nil {
 		return nil

@@ -57,8 +57,7 @@ func (m *minter[ID]) mint(ctx context.Context, t *tool) error {
 	err := m.runWorkers(ctx)
 	m.line.clear()
 	if ctx.Err() != nil && m.written.Load() < m.total {
-		return fmt.Errorf("stopped after %d of %d %s: %w",
-			m.written.Load(), m.total, m.unit, context.Cause(ctx))
+		return fmt.Errorf("stopped after %d of %d %s: %w", m.written.Load(), m.total, m.unit, context.Cause(ctx))
 	}
 	return err
 }

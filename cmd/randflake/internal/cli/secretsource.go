@@ -63,8 +63,7 @@ func (s *secretSource) read() (randflake.Secret, error) {
 		isName := err != nil && strings.Contains(err.Error(), s.file)
 		if isName && errors.Is(err, fs.ErrNotExist) {
 			err = fmt.Errorf("%w: name the right file with --secret-file, or make one: "+
-				"with randflake new in your state directory, "+
-				"with randflake store init --never-used in a new store, "+
+				"with randflake new in your state directory, with randflake store init --never-used in a new store, "+
 				"or with randflake secret new -o %s", err, s.file)
 		}
 		return secret, err

@@ -45,8 +45,7 @@ func (t *tool) sqlCommand() *cobra.Command {
 		},
 	}
 	choiceFlag(cmd, &name, "dialect", "", "NAME", "the database", dialect.Names...)
-	cmd.Flags().BoolVar(&byDefault, "default", false,
-		"print randflake_next() too, for the default of columns")
+	cmd.Flags().BoolVar(&byDefault, "default", false, "print randflake_next() too, for the default of columns")
 	cmd.Flags().Var(value{"NODE", func(text string) error {
 		n, err := strconv.ParseUint(text, 10, 32)
 		if err != nil || n > randflake.MaxNode {

@@ -80,8 +80,7 @@ func (t *tool) storeRetireCommand() *cobra.Command {
 			}
 			l := space.Limits()
 			last := time.Now().Add(2*l.MaxSkew + time.Duration(l.Ahead+1)*l.Window)
-			return t.print("%s is retired: the last lease that it has granted ends before %s\n",
-				space, clockTime(last))
+			return t.print("%s is retired: the last lease that it has granted ends before %s\n", space, clockTime(last))
 		}),
 	}
 	storeOperand(cmd, &h)

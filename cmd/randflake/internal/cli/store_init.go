@@ -254,8 +254,7 @@ func beginningOfNew(info lease.Info) string {
 			clockTime(info.Floor), info.FirstNode, info.LastNode(), info.Window, info.Ahead, info.MaxSkew, info.Reserve)
 	}
 	if info.CheckValue == "" && info.Nodes == randflake.MaxNode+1 {
-		begin += "; for IDs of any secret: " +
-			"make another one with --secret-file to have all other secrets refused"
+		begin += "; for IDs of any secret: make another one with --secret-file to have all other secrets refused"
 	}
 	if info.Nodes <= randflake.MaxNode {
 		begin += fmt.Sprintf("\nit has nodes %d to %d, "+

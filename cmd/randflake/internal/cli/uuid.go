@@ -8,9 +8,8 @@ import (
 	"github.com/randflake/randflake/ulid"
 )
 
-// readUUID reads a UUID by its variant and version (RFC 9562). A ULID in the form of a UUID can
-// have any of them: where the time of a ULID is possible, it is a second reading, or the only one
-// if the time of the UUID is not.
+// readUUID reads a UUID by its variant and version (RFC 9562). A ULID in the form of a UUID can have any of them: where
+// the time of a ULID is possible, it is a second reading, or the only one if the time of the UUID is not.
 func readUUID(p parsed, now time.Time) []reading {
 	id := p.wide
 	r := reading{kind: kindUUID, id: ulid.FormatUUID(id), typeID: strings.TrimSuffix(p.prefix, "_")}
