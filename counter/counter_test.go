@@ -138,7 +138,7 @@ func TestOpen(t *testing.T) {
 		{"orders", []Option{OrCreate(Config{Start: 3, Step: 5, Last: 26})}, lease.ErrMismatch},
 		{"orders", []Option{OrCreate(Config{})}, lease.ErrMismatch},
 		{"orders", []Option{OrCreate(Config{Start: 3, Step: 5, Last: 25, Series: "aa"})}, lease.ErrMismatch},
-		{"orders", []Option{OfPeriod(lease.Period{Of: "shift", Key: "zz", Begin: time.Now()})}, lease.ErrMismatch},
+		{"orders", []Option{OfPeriod(lease.Period{Periods: "shift", Key: "zz", Begin: time.Now()})}, lease.ErrMismatch},
 		{"bad name", []Option{OrCreate(Config{})}, lease.ErrInvalid},
 		{"tickets", []Option{OrCreate(Config{Start: -1})}, lease.ErrInvalid},
 		{"orders", []Option{WithRunLength(1, 1)}, nil},
@@ -173,7 +173,7 @@ func TestOpen(t *testing.T) {
 func TestOfPeriod(t *testing.T) {
 	counters := From(newSpace(t, leasetest.NewMemory()))
 	of := func(key string, begins time.Duration) Option {
-		return OfPeriod(lease.Period{Of: "shift", Key: key, Begin: time.Now().Add(begins)})
+		return OfPeriod(lease.Period{Periods: "shift", Key: key, Begin: time.Now().Add(begins)})
 	}
 	config := OrCreate(Config{Start: 3, Step: 5})
 	today, err := counters.Open(t.Context(), "orders", config, of("monday", -time.Hour), WithRunLength(2, 2), quiet)
@@ -183,7 +183,7 @@ func TestOfPeriod(t *testing.T) {
 	require.NoError(t, err)
 	require.Gives(t, int64(3), "today")(today.Next())
 	require.Gives(t, int64(13), "after a run of two")(strict.Next(t.Context()))
-	other := OfPeriod(lease.Period{Of: "week", Key: "zz", Begin: time.Now()})
+	other := OfPeriod(lease.Period{Periods: "week", Key: "zz", Begin: time.Now()})
 	for what, options := range map[string][]Option{
 		"none":           {quiet},
 		"others":         {other},

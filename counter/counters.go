@@ -120,7 +120,7 @@ func (cs *Counters) resolve(ctx context.Context, name string, options []Option) 
 	set.logger = set.logger.With("counter", name)
 	found, err := cs.source.Counter(ctx, name)
 	if errors.Is(err, lease.ErrNoCounter) && set.create != nil {
-		err = cs.source.CreateCounter(ctx, set.create.counter(name, set.period.Of))
+		err = cs.source.CreateCounter(ctx, set.create.counter(name, set.period.Periods))
 		if err == nil || errors.Is(err, lease.ErrExists) {
 			found, err = cs.source.Counter(ctx, name)
 		}
@@ -129,9 +129,9 @@ func (cs *Counters) resolve(ctx context.Context, name string, options []Option) 
 		return set, err
 	}
 	want := found
-	want.Periods = set.period.Of // without OrCreate only the periods have to match
+	want.Periods = set.period.Periods // without OrCreate only the periods have to match
 	if set.create != nil {
-		want = set.create.counter(name, set.period.Of)
+		want = set.create.counter(name, set.period.Periods)
 	}
 	return set, found.Match(want)
 }

@@ -9,23 +9,30 @@ import (
 )
 
 // A Counter is one number that only grows, taken in the same way as nodes. A counter may have
-// periods: then each later period begins at Start. The JSON keys are those of its entry in a store.
+// periods: then each later period begins at Start.
 type Counter struct {
-	Name string `json:"-"`
-	Next int64  `json:"next"` // the next free number, unless the counter has Ended
+	Name string
+	Next int64 // the next free number, unless the counter has Ended
 
 	// What never changes.
-	Start   int64  `json:"start"`             // the first number, of each period if there are any
-	Step    int64  `json:"step"`              // from one number to the next
-	Last    int64  `json:"last"`              // no number is larger
-	Periods string `json:"periods,omitempty"` // what they are, the Of of each Period, such as "day@UTC"; empty for none
-	Series  string `json:"series,omitempty"`  // stands for what else must stay, such as a secret
+	Start   int64  // the first number, of each period if there are any
+	Step    int64  // from one number to the next
+	Last    int64  // no number is larger
+	Periods string // what they are, as in each Period, such as "day@UTC"; empty for none
+	Series  string // stands for what else must stay, such as a secret
 
-	Period string `json:"period,omitempty"` // of Next, the Key of a Period, such as 2026-11-22; empty before the first
-	Lost   bool   `json:"-"`                // no number is granted until SetCounter, or a new period: as after a loss of data
+	Period string // of Next, the Key of a Period, such as 2026-11-22; empty before the first
+	Lost   bool   // no number is granted until SetCounter, or a new period: as after a loss of data
 }
 
-// A storedCounter is a counter as a store has it. One that counts from 1 in each month is, after 41
+// A storedCounter is a counter with what only the store's entry says.
+type storedCounter struct {
+	Counter
+	Begin int64  // when the period begins, in Unix seconds
+	Term  string // a former or the present term of the space, or ""
+}
+
+// A counterEntry is the entry of a counter. One that counts from 1 in each month is, after 41
 // numbers of May 2027,
 //
 //	{"format":1,
@@ -43,11 +50,17 @@ type Counter struct {
 //
 // In a space with a floor a counter is made without a term, as the space may have forgotten one of
 // that name. So it waits for the same as after a loss.
-type storedCounter struct {
-	Format int `json:"format"` // a program that knows only another one refuses the counter
-	Counter
-	Begin int64  `json:"begin,omitempty"` // when the period begins, in Unix seconds
-	Term  string `json:"term"`            // a former or the present term of the space, or ""
+type counterEntry struct {
+	Format  int    `json:"format"` // a program that knows only another one refuses the counter
+	Next    int64  `json:"next"`
+	Start   int64  `json:"start"`
+	Step    int64  `json:"step"`
+	Last    int64  `json:"last"`
+	Periods string `json:"periods,omitempty"`
+	Series  string `json:"series,omitempty"`
+	Period  string `json:"period,omitempty"`
+	Begin   int64  `json:"begin,omitempty"`
+	Term    string `json:"term"`
 }
 
 const counterFormat = 1
@@ -104,24 +117,52 @@ func (c *Counter) take(n int64) Run {
 
 // encode returns the record that replaces one, or nil.
 func (c storedCounter) encode(before []byte) ([]byte, error) {
-	c.Format = counterFormat
-	return stored.Encode(c, before)
+	entry := counterEntry{
+		Format:  counterFormat,
+		Next:    c.Next,
+		Start:   c.Start,
+		Step:    c.Step,
+		Last:    c.Last,
+		Periods: c.Periods,
+		Series:  c.Series,
+		Period:  c.Period,
+		Begin:   c.Begin,
+		Term:    c.Term,
+	}
+	return stored.Encode(entry, before)
 }
 
 // decodeCounter returns the zero counter, with a name, if value is nil. term is the present one of the space.
 func decodeCounter(name string, value []byte, term string) (c storedCounter, err error) {
-	if value != nil {
-		err = json.Unmarshal(value, &c)
-		if err == nil && (c.Format != counterFormat || c.Step < 1) {
-			err = fmt.Errorf("want one of format %d", counterFormat)
-		}
-		if err != nil {
-			return c, fmt.Errorf("%w: counter %s: %.100q: %w", ErrCorrupt, name, value, err)
-		}
-		c.Lost = c.Term != term
-	}
 	c.Name = name
-	return c, nil
+	if value == nil {
+		return c, nil
+	}
+	var entry counterEntry
+	err = json.Unmarshal(value, &entry)
+	if err == nil && (entry.Format != counterFormat || entry.Step < 1) {
+		err = fmt.Errorf("want one of format %d", counterFormat)
+	}
+	if err != nil {
+		return c, fmt.Errorf("%w: counter %s: %.100q: %w", ErrCorrupt, name, value, err)
+	}
+	return entry.counter(name, term), nil
+}
+
+// counter returns the counter that the entry describes. term is the present one of the space.
+func (e counterEntry) counter(name, term string) storedCounter {
+	c := Counter{
+		Name:    name,
+		Next:    e.Next,
+		Start:   e.Start,
+		Step:    e.Step,
+		Last:    e.Last,
+		Periods: e.Periods,
+		Series:  e.Series,
+		Period:  e.Period,
+		Lost:    e.Term != term,
+	}
+	return storedCounter{c, e.Begin, e.Term}
 }
 
 func counterRecord(name string) record { return record{counterPrefix + name, counterWentBack} }

@@ -74,7 +74,7 @@ func TestCounter(t *testing.T) {
 		{"its first number", take("always", always, 1), Run{1, 1, 1}, nil},
 		{"of a day, which would begin it again", take("always", day(0), 1), none, ErrMismatch},
 		{"of a period of no kind", take("always", Period{Key: "zz", Begin: noon}, 1), none, ErrInvalid},
-		{"of a period without a key", take("always", Period{Of: "day", Begin: noon}, 1), none, ErrInvalid},
+		{"of a period without a key", take("always", Period{Periods: "day", Begin: noon}, 1), none, ErrInvalid},
 		{"its second number", take("always", always, 1), Run{2, 1, 1}, nil},
 
 		{"no numbers", take("orders", day(0), 0), none, ErrInvalid},
@@ -247,7 +247,7 @@ func TestClockOfCounter(t *testing.T) {
 	for _, period := range []Period{{}, {"shift", "now", noon}} {
 		now, data := noon, newMemory()
 		s := create(t, conn{memory: data}, Limits{}, at(&now))
-		require.NoError(t, s.CreateCounter(t.Context(), Counter{Name: "c", Periods: period.Of}))
+		require.NoError(t, s.CreateCounter(t.Context(), Counter{Name: "c", Periods: period.Periods}))
 		for _, off := range []time.Duration{0, -time.Hour, time.Hour} {
 			now = noon.Add(off)
 			err := require.Err(s.TakeNumbers(t.Context(), "c", period, 1))

@@ -201,7 +201,7 @@ func (p *process) count() {
 			w.note("(%d has %d numbers from %d on)", p.name, run.N, run.First)
 			w.given(counter, period.Key, run)
 		case errors.Is(err, ErrNoCounter):
-			err = p.space.CreateCounter(ctx, Counter{Name: counter, Periods: period.Of})
+			err = p.space.CreateCounter(ctx, Counter{Name: counter, Periods: period.Periods})
 			w.note("(%d creates %s: %v)", p.name, counter, err)
 		case errors.Is(err, ErrCounterLost):
 			next := w.firstUntaken["s/c/"+counter]

@@ -272,7 +272,7 @@ func TestCounterLoss(t *testing.T) {
 			tr.endAtFloor(1)
 			tr.must(tr.b.SetCounter(t.Context(), "c", 8))
 			require.Gives(t, (Run{8, 1, 1}), "TakeNumbers")(tr.a.TakeNumbers(t.Context(), "c", day(c.lost), 1))
-			want := Counter{Name: "c", Next: 9, Step: 1, Last: math.MaxInt64, Periods: day(c.lost).Of, Period: c.lost}
+			want := Counter{Name: "c", Next: 9, Step: 1, Last: math.MaxInt64, Periods: day(c.lost).Periods, Period: c.lost}
 			found, err = tr.a.Counter(t.Context(), "c")
 			require.That(t, found == want && err == nil, "%+v, %v, want %+v", found, err, want)
 			if c.next == "" {

@@ -9,16 +9,16 @@ import (
 // A Period is a part of time in which the numbers of a counter begin at its start. The zero Period
 // is all of time, for a counter without periods.
 type Period struct {
-	Of    string    // what the counter's periods are, such as "day@UTC"
-	Key   string    // the name of this one, such as 2026-11-22: at most 40 bytes
-	Begin time.Time // orders the periods; no number is taken more than MaxSkew before its period begins
+	Periods string    // what the counter's periods are, such as "day@UTC"
+	Key     string    // the name of this one, such as 2026-11-22: at most 40 bytes
+	Begin   time.Time // orders the periods; no number is taken more than MaxSkew before its period begins
 }
 
 const longestKey = 40 // bytes of a Key: see entry.Growth
 
 func (p Period) check() error {
-	if (p.Of == "") != (p.Key == "") {
-		return fmt.Errorf("%w: period %.100q of each %.100q: want both, or neither", ErrInvalid, p.Key, p.Of)
+	if (p.Periods == "") != (p.Key == "") {
+		return fmt.Errorf("%w: period %.100q of each %.100q: want both, or neither", ErrInvalid, p.Key, p.Periods)
 	}
 	if len(p.Key) > longestKey {
 		return fmt.Errorf("%w: period %.100q: want at most %d bytes", ErrInvalid, p.Key, longestKey)
@@ -29,7 +29,7 @@ func (p Period) check() error {
 // enter puts a counter into a period, or returns why the counter can't be in it.
 func (s *Space) enter(seen *snapshot, c *storedCounter, period Period) error {
 	want := c.Counter
-	want.Periods = period.Of
+	want.Periods = period.Periods
 	if err := c.Match(want); err != nil {
 		return err
 	}

@@ -76,7 +76,7 @@ func (tr *trial) tryTake() error { return require.Err(takeWindow(tr.Context(), t
 // count takes n numbers of a counter, which it makes if there is none.
 func (tr *trial) count(s *Space, period string, n int64) {
 	tr.Helper()
-	if err := s.CreateCounter(tr.Context(), Counter{Name: "c", Periods: day(period).Of}); !errors.Is(err, ErrExists) {
+	if err := s.CreateCounter(tr.Context(), Counter{Name: "c", Periods: day(period).Periods}); !errors.Is(err, ErrExists) {
 		tr.must(err)
 	}
 	require.Done(tr)(s.TakeNumbers(tr.Context(), "c", day(period), n))

@@ -88,9 +88,9 @@ func (p Periods) At(t time.Time, zone *time.Location) lease.Period {
 	}
 	t = t.In(zone)
 	return lease.Period{
-		Of:    fmt.Sprintf("%v@%v", p, zone),
-		Key:   p.key(t),
-		Begin: p.begin(t, zone),
+		Periods: fmt.Sprintf("%v@%v", p, zone),
+		Key:     p.key(t),
+		Begin:   p.begin(t, zone),
 	}
 }
 

@@ -79,7 +79,7 @@ func entries(t *testing.T) (lines []string) {
 		require.NoError(t, s.CreateCounter(t.Context(), lease.Counter{Name: "invoices", Start: 1, Last: 9999, Periods: "day@UTC", Series: "c"}))
 		note("3 new counters")
 		require.Done(t)(s.TakeNumbers(t.Context(), "orders", lease.Period{}, 41))
-		today := lease.Period{Of: "day@UTC", Key: "2026-11-29", Begin: day.Truncate(24 * time.Hour)}
+		today := lease.Period{Periods: "day@UTC", Key: "2026-11-29", Begin: day.Truncate(24 * time.Hour)}
 		require.Done(t)(s.TakeNumbers(t.Context(), "invoices", today, 41))
 		note("4 counters in use")
 		require.NoError(t, s.ReportLoss(t.Context(), "a test"))

@@ -107,7 +107,7 @@ func TestEntries(t *testing.T) {
 
 // TestPeriods: a counter goes on in its period, and after a loss of data it waits to be set.
 func TestPeriods(t *testing.T) {
-	today := lease.Period{Of: "day@UTC", Key: "2026-11-29", Begin: begun.Truncate(24 * time.Hour)}
+	today := lease.Period{Periods: "day@UTC", Key: "2026-11-29", Begin: begun.Truncate(24 * time.Hour)}
 	for stage, want := range map[int]error{4: nil, 5: lease.ErrCounterLost} {
 		engine, clock := storeAt(t, stage, 15)
 		space, err := lease.Open(t.Context(), engine, lease.Config{Clock: clock})

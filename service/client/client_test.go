@@ -391,7 +391,7 @@ func TestCounters(t *testing.T) {
 	service.err = nil
 	service.run = &api.TakeNumbersResponse{First: 7, Count: 1, Step: 1, Period: "2027-01-15"}
 	for key, want := range map[string]error{"2027-01-15": nil, "2027-01-16": lease.ErrClock} {
-		period := lease.Period{Of: "day@UTC", Key: key}
+		period := lease.Period{Periods: "day@UTC", Key: key}
 		if run, err := counters.Source().TakeNumbers(t.Context(), "a", period, 1); !errors.Is(err, want) {
 			t.Errorf("in period %s: %+v, error %v, want %v", key, run, err, want)
 		}

@@ -98,7 +98,7 @@ func (c *Counters) target(name string) (t target, err error) {
 		Next:    cmp.Or(rule.Start, 1),
 		Step:    cmp.Or(rule.Step, 1),
 		Last:    cmp.Or(rule.Last, math.MaxInt64),
-		Periods: t.period.Of,
+		Periods: t.period.Periods,
 		Series:  rule.Series,
 	}
 	create := counter.Config{Start: rule.Start, Step: rule.Step, Last: rule.Last, Series: rule.Series}
