@@ -35,22 +35,12 @@ func (t *tool) moveSpace(ctx context.Context, from, to string) error {
 		return fmt.Errorf("NEW: %w", err)
 	}
 	h := home{store: from}
-	if err := h.locateNamed(); err != nil { // not locate, which would also look for a secret
-		return fmt.Errorf("OLD: %w", err)
-	}
-	old, err := h.openSpace(ctx)
+	old, oldInfo, err := openOld(ctx, &h)
 	if err != nil {
 		return fmt.Errorf("OLD: %w", err)
 	}
 	defer old.Close()
-	oldInfo, err := readInfo(ctx, old)
-	if err != nil {
-		return fmt.Errorf("OLD: %w", err)
-	}
-	if err := makeDir(newAt); err != nil {
-		return fmt.Errorf("NEW: %w", err)
-	}
-	engine, _, err := url.Engine(ctx, to)
+	engine, err := openNew(ctx, to, newAt)
 	if err != nil {
 		return fmt.Errorf("NEW: %w", err)
 	}
@@ -73,6 +63,30 @@ func (t *tool) moveSpace(ctx context.Context, from, to string) error {
 		steps += fmt.Sprintf("The trust of the old space was in another store: %s has none.\n", space)
 	}
 	return t.print("%s took the place of %s\n%s", space, old, steps)
+}
+
+func openOld(ctx context.Context, h *home) (*lease.Space, lease.Info, error) {
+	if err := h.locateNamed(); err != nil { // not locate, which would also look for a secret
+		return nil, lease.Info{}, err
+	}
+	old, err := h.openSpace(ctx)
+	if err != nil {
+		return nil, lease.Info{}, err
+	}
+	info, err := readInfo(ctx, old)
+	if err != nil {
+		old.Close()
+	}
+	return old, info, err
+}
+
+// openNew opens the new store. It makes its directory, if it has one.
+func openNew(ctx context.Context, name string, at url.Location) (lease.Engine, error) {
+	if err := makeDir(at); err != nil {
+		return nil, err
+	}
+	engine, _, err := url.Engine(ctx, name)
+	return engine, err
 }
 
 // moveError says what helps against a move that failed, unless the same command would fail again.
