@@ -21,8 +21,8 @@
 // round adds that of the next one, and round 2 that of the next step. The last key lies in memory like the
 // first keys of a ninth step, so all eight steps are alike.
 //
-// Vector instructions are macros that take the numbers of registers: Go's assembler has neither MLA nor XAR, whose
-// words must be put together from these numbers. Operands are in the order of Go's assembler, the destination last.
+// Vector instructions are macros that take the numbers of registers: Go's assembler has no MLA and nothing of SVE, so
+// their words must be put together from these numbers. Operands are in the order of Go's assembler, the destination last.
 // go generate has asm2plan9s compare each macro with the instruction beside it.
 //
 //	0 to 15     planes of set i: a = 4i, b = 4i+1, c = 4i+2, d = 4i+3

@@ -34,6 +34,8 @@ func WithNodes(n int) Option {
 	}}
 }
 
+const defaultOutage = 3 * time.Minute
+
 // WithOutage leases enough windows ahead to outlive a store outage of d, as far as the space's
 // limits allow. It starts after the first window. The default is 3 minutes. Where the space has a
 // reserve, the windows are also enough to outlive a loss of data, again as far as the limits allow.
@@ -101,7 +103,7 @@ func newSettings(options []Option) (settings, error) {
 	host, _ := os.Hostname()
 	s := settings{
 		nodes:  1,
-		outage: 3 * time.Minute,
+		outage: defaultOutage,
 		logger: slog.Default(),
 		label:  host + "/" + filepath.Base(os.Args[0]),
 	}

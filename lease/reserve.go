@@ -120,12 +120,14 @@ func (l Limits) afterLoss() time.Duration {
 }
 
 // LossPause returns for how long at most programs that are older than two windows make no IDs after a loss of data,
-// because the leases that they have ahead end before others are granted. It is 0 with the default limits of Randflake.
+// because the leases that they have ahead end before others are granted: without WithOutage, those of three minutes, or
+// of as long as the reserve needs. It is 0 with the default limits of Randflake.
 func (l Limits) LossPause() time.Duration {
 	resumes := time.Duration(l.tickSeconds())*time.Second + l.MaxSkew // when the reserve opens
 	if l.Reserve == 0 {
 		resumes = l.MaxSkew + time.Duration(l.Ahead+2)*l.Window // the floor
 	}
-	covered := time.Duration(l.Ahead-1) * l.Window
+	planned := max(defaultOutage, l.afterLoss()) + l.Window - 1
+	covered := min(planned/l.Window, time.Duration(l.Ahead-1)) * l.Window // whole windows: see plan.New
 	return max(resumes-covered, 0)
 }

@@ -374,7 +374,9 @@ func TestLossPause(t *testing.T) {
 		{Limits{Window: 10 * time.Second, Ahead: 20}, 0},
 		{Limits{Window: time.Second}, 58 * time.Second},
 		{Limits{MaxSkew: 10 * time.Minute}, 6*time.Minute + 17*time.Second},
-		{Limits{Nodes: 1024}, 4 * time.Minute},
+		{Limits{Nodes: 1024}, 5 * time.Minute},
+		{Limits{Nodes: 1024, Ahead: 10}, 10 * time.Minute},
+		{Limits{Nodes: 1024, Ahead: 32, Window: 10 * time.Second}, 220 * time.Second},
 	} {
 		limits, err := Config{Limits: tt.limits}.limits()
 		got := limits.LossPause()

@@ -16,14 +16,15 @@ func TestCopiedMachine(t *testing.T) {
 	each := func(g *Generator, ids []ID) (int, error) { return idtest.One(g.Generate)(ids) }
 	strict := []Option{Strict()}
 	for _, tt := range []copying{
-		{"before Fill", nil, fill, false, false},
-		{"before Generate", nil, each, false, false},
-		{"within Fill", nil, fill, true, true},
-		{"within a call of Generate", nil, each, true, false},
-		{"strict, before Fill", strict, fill, false, false},
-		{"strict, before Generate", strict, each, false, false},
-		{"strict, within Fill", strict, fill, true, true},
-		{"strict, within a call of Generate", strict, each, true, false},
+		{"before Fill", nil, fill, 0, false},
+		{"before Generate", nil, each, 0, false},
+		{"within Fill", nil, fill, 1, true},
+		{"within a call of Generate", nil, each, 1, false},
+		{"strict, before Fill", strict, fill, 0, false},
+		{"strict, before Generate", strict, each, 0, false},
+		{"strict, within Fill", strict, fill, 1, true},
+		{"strict, within the second part of Fill", strict, fill, 3, true},
+		{"strict, within a call of Generate", strict, each, 1, false},
 	} {
 		t.Run(tt.name, tt.test)
 	}
@@ -34,7 +35,7 @@ type copying struct {
 	name    string
 	options []Option
 	fill    func(g *Generator, ids []ID) (int, error)
-	within  bool // while fill makes IDs, and else before that
+	within  int  // at which reading of random bytes by fill, or 0: before that
 	anew    bool // all IDs of that fill are made anew; else the first ones are the original's
 }
 
@@ -58,8 +59,8 @@ func (c copying) test(t *testing.T) {
 		fill := func(ids []ID) (int, error) { return c.fill(twin, ids) }
 		machine := &machines[i+1]
 		undo := vmgen.Pretend(machine)
-		if c.within {
-			copyWithin(twin, machine)
+		if c.within > 0 {
+			copyWithin(twin, machine, c.within)
 			n, err := fill(ids)
 			require.NoError(t, err)
 			if c.anew {
@@ -99,12 +100,15 @@ func copyOf(g *Generator, machine *atomic.Uint64) *Generator {
 	return c
 }
 
-// copyWithin has the machine of c copied when a call has used up the random bytes that were read ahead.
-func copyWithin(c *Generator, machine *atomic.Uint64) {
+// copyWithin has the machine of c copied at a reading of random bytes. Before the first one, a call has used up those
+// that were read ahead.
+func copyWithin(c *Generator, machine *atomic.Uint64, reading int) {
 	s := c.take()
 	defer c.put(s)
 	s.random = func(p []byte) {
-		machine.Store(1)
+		if reading--; reading == 0 {
+			machine.Store(1)
+		}
 		cryptorand.Read(p)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/internal/alike"
 	"github.com/randflake/randflake/internal/coarse"
+	"github.com/randflake/randflake/internal/vmgen"
 )
 
 // The errors of this package. Errors with more detail wrap one of these, so compare with
@@ -138,6 +139,17 @@ func (g *Generator) put(s *state) {
 // without Strict, have the same time; then they also don't grow if a state has no room left, which
 // is rare: see the package comment.
 func (g *Generator) Fill(dst []ID) (n int, err error) {
+	for {
+		machine := vmgen.Now()
+		n, err = g.fillParts(dst)
+		if !machine.Stale() {
+			return n, err
+		}
+		// The original of this machine returns the parts that were made before the copy: make all anew.
+	}
+}
+
+func (g *Generator) fillParts(dst []ID) (n int, err error) {
 	for n < len(dst) && err == nil {
 		var made int
 		made, err = g.fill(dst[n:])
@@ -150,7 +162,7 @@ func (g *Generator) Fill(dst []ID) (n int, err error) {
 // meanwhile. It takes some microseconds.
 const strictPart = 256
 
-// fill is Fill, but may stop after strictPart IDs.
+// fill makes IDs, but may stop after strictPart.
 func (g *Generator) fill(dst []ID) (n int, err error) {
 	ms, err := g.milliseconds()
 	if err != nil {

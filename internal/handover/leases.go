@@ -97,6 +97,7 @@ func (l *Leases[L, W]) Drop() {
 // Close ends all leases for good. The state keeps the last one.
 func (l *Leases[L, W]) Close() error {
 	return l.change(func(st *State[L, W]) error {
+		l.pending = nil
 		work, _ := l.end(st)
 		neverStale := vmgen.Of(nil) // callers get ErrClosed in a copy of the machine, too
 		l.InForce.Store(&State[L, W]{Machine: neverStale, Work: work, Lease: st.Lease, Closed: true})

@@ -148,7 +148,7 @@ func TestCheck(t *testing.T) {
 			counted("a", 1, 100),
 			counted("b", 100, 103),
 			counted("a", 50, 50),
-		}, result{Numbers: 105, Duplicates: 2}},
+		}, result{Numbers: 105, TwiceGiven: 2}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			secret := randflake.NewSecret()

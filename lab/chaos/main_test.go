@@ -114,7 +114,7 @@ func TestPlantedBugs(t *testing.T) {
 			for _, name := range tt.faults {
 				j := job{engine: "file", fault: faultNamed(name), rate: rate(0), bug: tt.bug}
 				r := j.run(ctx).result
-				found = found || r.Shared > 0 || r.Outside > 0 || r.Duplicates > 0
+				found = found || r.Shared > 0 || r.Outside > 0 || r.Duplicates > 0 || r.TwiceGiven > 0
 			}
 			require.That(t, found, "the planted bug was not found")
 		})

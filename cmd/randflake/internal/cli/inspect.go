@@ -88,7 +88,7 @@ func (i *inspector) openCipher() error {
 	if !i.mayBeRandflake() {
 		return nil
 	}
-	// By a flag: findSecret fills home in.
+	// Before findSecret, which fills home in.
 	isAsked := i.kind == kindRandflake || i.home.store != "" || i.home.secret.file != ""
 	secret, err := i.home.findSecret()
 	if err == nil {

@@ -111,7 +111,7 @@ func TestStores(t *testing.T) {
 		{"store report-loss few", 0, "noted: leases begin at "},
 		{"store init --never-used --nodes 131071 --secret-file derived fewer", 0, "leases begin at once\n"},
 		{"new --store fewer --secret-file other", 1, "is it the secret of another environment?"},
-		{"store init --never-used --reserve 0 without", 0, "no IDs for up to 4m0s\n"},
+		{"store init --never-used --reserve 0 without", 0, "no IDs for up to 5m0s\n"},
 		{"store init --never-used --window 10s short", 0, "for up to 23s: take a larger --window or --ahead\n"},
 		{"store move without without", 1, "are the same space"},
 		{"store move without file:./without", 1, "are the same space, or one is a copy of the other: take another name or store"},
