@@ -58,6 +58,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -143,6 +144,13 @@ func (e *Engine) trySwap(ctx context.Context, expect, put []lease.Entry) (lease.
 	batch.Queue(e.config.statement(lockSQL))
 	r.queue(batch, e.config.statement(swapSQL), names, values, putNames, putValues)
 	batch.Queue("COMMIT")
+	// Once more, as the commit may have waited for a standby when the setting became empty.
+	batch.Queue("SELECT " + doubtSQL).QueryRow(func(row pgx.Row) error {
+		doubt := ""
+		err := row.Scan(&doubt)
+		r.Doubt = cmp.Or(r.Doubt, doubt)
+		return err
+	})
 	return e.answer(ctx, "swap", batch, r)
 }
 

@@ -201,6 +201,17 @@ func TestCommit(t *testing.T) {
 	if got, _ := read(t, e, "a"); got != value {
 		t.Errorf("%q: it did not take effect: the test shows nothing", got)
 	}
+
+	// The setting becomes empty while a commit waits.
+	waiting := make(chan lease.Answer)
+	go func() {
+		a, _ := e.Swap(t.Context(), entry("a", value), entry("a", "last"))
+		waiting <- a
+	}()
+	waitUntil(t, server, "SELECT count(*) > 0 FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
+	run(t, server, "SET synchronous_commit = local", "ALTER SYSTEM SET synchronous_standby_names = ''", "SELECT pg_reload_conf()")
+	a := <-waiting
+	require.That(t, a.Swapped && a.Doubt != "", "%+v: want a swap with a doubt", a)
 }
 
 // tool runs one of PostgreSQL's programs.

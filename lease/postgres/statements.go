@@ -14,6 +14,11 @@ import (
 //go:embed sql/evidence.sql
 var evidenceSQL string
 
+// doubtSQL is an expression.
+//
+//go:embed sql/doubt.sql
+var doubtSQL string
+
 //go:embed sql/read.sql
 var readSQL string
 
@@ -41,9 +46,10 @@ var listSQL string
 //go:embed sql/ddl.sql
 var ddlSQL string
 
-// statement puts the evidence and the schema's name into a statement.
+// statement puts the evidence, the doubt and the schema's name into a statement.
 func (c Config) statement(sql string) string {
 	sql = strings.ReplaceAll(sql, "@evidence", evidenceSQL)
+	sql = strings.ReplaceAll(sql, "@doubt", doubtSQL)
 	return strings.ReplaceAll(sql, "@schema", `"`+c.Schema+`"`)
 }
 

@@ -15,9 +15,6 @@ SELECT clock_timestamp() AS clock,
 		WHEN pg_is_in_recovery() THEN ''
 		ELSE format('timeline %s', left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))
 	END AS incarnation,
-	CASE
-		WHEN current_setting('synchronous_standby_names') = '' THEN 'synchronous_standby_names is empty, so a promotion may lose what was acknowledged: name standbys there, or run randflake store trust STORE none'
-		ELSE ''
-	END AS doubt
+	@doubt AS doubt
 FROM pg_control_system() s, pg_database d, pg_class c
 WHERE d.datname = current_database() AND c.oid = '@schema.entries'::regclass
