@@ -33,11 +33,12 @@ const (
 
 // Errors of the service alone.
 var (
-	ErrRate     = errors.New("too many calls")
-	ErrBusy     = errors.New("the service is busy")
-	ErrNoStore  = errors.New("no store")
-	ErrNoSecret = errors.New("the service does not have the secret")
-	errLimit    = errors.New("beyond a limit") // see LimitError
+	ErrRate         = errors.New("too many calls")
+	ErrBusy         = errors.New("the service is busy")
+	ErrUnknownSpace = errors.New("the service has no such space")
+	ErrNoStore      = errors.New("no store")
+	ErrNoSecret     = errors.New("the service does not have the secret")
+	errLimit        = errors.New("beyond a limit") // see LimitError
 )
 
 // codings are the errors that the service sends with a code of their own. If an error wraps several of
@@ -53,6 +54,7 @@ var codings = []coding{
 	{lease.ErrCounterEnded, connect.CodeOutOfRange, "COUNTER_ENDED", shown},
 	{lease.ErrMismatch, connect.CodeFailedPrecondition, "COUNTER_MISMATCH", shown},
 	{lease.ErrCorrupt, connect.CodeDataLoss, "CORRUPT", hidden},
+	{lease.ErrMoving, connect.CodeUnavailable, "MOVING", hidden}, // it wraps ErrNoSpace
 	{lease.ErrNoSpace, connect.CodeUnavailable, "NO_SPACE", hidden},
 	{lease.ErrRetired, connect.CodeUnavailable, "RETIRED", hidden},
 	{lease.ErrUnsafe, connect.CodeUnavailable, "UNSAFE", hidden},
@@ -75,6 +77,7 @@ var codings = []coding{
 	{fs.ErrClosed, connect.CodeUnavailable, "", hidden},
 	{ErrRate, connect.CodeResourceExhausted, "RATE", shown},
 	{ErrBusy, connect.CodeUnavailable, "BUSY", shown},
+	{ErrUnknownSpace, connect.CodeNotFound, "UNKNOWN_SPACE", shown},
 	{ErrNoStore, connect.CodeFailedPrecondition, "NO_STORE", shown},
 	{ErrNoSecret, connect.CodeFailedPrecondition, "NO_SECRET", shown},
 	{errLimit, connect.CodePermissionDenied, "LIMIT", shown},

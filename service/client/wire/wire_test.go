@@ -48,6 +48,7 @@ func TestError(t *testing.T) {
 		{lease.ErrMismatch, connect.CodeFailedPrecondition, "COUNTER_MISMATCH", ": of its space"},
 		{lease.ErrCorrupt, connect.CodeDataLoss, "CORRUPT", more},
 		{lease.ErrNoSpace, connect.CodeUnavailable, "NO_SPACE", more},
+		{lease.ErrMoving, connect.CodeUnavailable, "MOVING", more},
 		{lease.ErrRetired, connect.CodeUnavailable, "RETIRED", more},
 		{lease.ErrUnsafe, connect.CodeUnavailable, "UNSAFE", more},
 		{lease.ErrClock, connect.CodeUnavailable, "CLOCK", more},
@@ -67,6 +68,7 @@ func TestError(t *testing.T) {
 		{fs.ErrClosed, connect.CodeUnavailable, "", more},
 		{ErrRate, connect.CodeResourceExhausted, "RATE", ": of its space"},
 		{ErrBusy, connect.CodeUnavailable, "BUSY", ": of its space"},
+		{ErrUnknownSpace, connect.CodeNotFound, "UNKNOWN_SPACE", ": of its space"},
 		{ErrNoStore, connect.CodeFailedPrecondition, "NO_STORE", ": of its space"},
 		{ErrNoSecret, connect.CodeFailedPrecondition, "NO_SECRET", ": of its space"},
 		{errLimit, connect.CodePermissionDenied, "LIMIT", ": of its space"},
@@ -88,7 +90,7 @@ func TestError(t *testing.T) {
 		procedure := info.GetMetadata()["procedure"]
 		require.That(t, info.GetDomain() == "randflake" && procedure == "procedure", "%v: described as %v", had, info)
 		for _, k := range codings {
-			if k.err != tt.err && k.reason != "" && errors.Is(got, k.err) {
+			if !errors.Is(tt.err, k.err) && k.reason != "" && errors.Is(got, k.err) {
 				t.Errorf("%v: received as %v, too", had, k.err)
 			}
 		}

@@ -59,7 +59,7 @@ func (s *Server) authorize(c *call, space string) error {
 
 	// 3. The space.
 	if c.found == nil {
-		return coded(connect.CodeNotFound, "no space %.100q: ask for one that the service has", space)
+		return fmt.Errorf("%w: %.100q", wire.ErrUnknownSpace, space)
 	}
 	state, err := c.found.State()
 	if err != nil {

@@ -51,7 +51,7 @@ func TestLimits(t *testing.T) {
 		{"slow", "CounterService/Next", `{"space":"mint","counter":"others"}`, "resource_exhausted RATE", true, true},
 		{"slow", "IDService/Mint", `{"space":"ulid"}`, "permission_denied PERMISSION_DENIED", true, false},
 		{"slow", "LeaseService/Take", `{"space":"given","nodeCount":2}`, "permission_denied LIMIT", true, false},
-		{"web", "IDService/Mint", `{"space":"elsewhere"}`, "not_found NOT_FOUND", false, false},
+		{"web", "IDService/Mint", `{"space":"elsewhere"}`, "not_found UNKNOWN_SPACE", false, false},
 	} {
 		before := len(w.written.String())
 		a := w.call(tt.procedure, tt.body, as(tt.who))
@@ -82,7 +82,7 @@ func TestPageRate(t *testing.T) {
 // TestDeniedRate: calls that are denied count against the principal's rate, and not for a space.
 func TestDeniedRate(t *testing.T) {
 	w := newTestbed(t, limited)
-	w.wants("not_found NOT_FOUND", w.call("IDService/Mint", `{"space":"elsewhere"}`, as("web")), "no such space")
+	w.wants("not_found UNKNOWN_SPACE", w.call("IDService/Mint", `{"space":"elsewhere"}`, as("web")), "no such space")
 	go func() { // a slow machine makes fewer calls a second than the rate
 		for t.Context().Err() == nil {
 			w.rates.allow("slow", othersUsually)

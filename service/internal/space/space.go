@@ -202,9 +202,15 @@ func (s *Space) verify(ctx context.Context, leases *lease.Space) (check string, 
 	return fmt.Sprintf("%x", configured), leases.CheckSecret(configured)
 }
 
+// causes are why a space may not be open, as far as clients can tell them apart. The first one that holds counts.
+var causes = []error{
+	lease.ErrMoving, lease.ErrNoSpace, lease.ErrRetired, lease.ErrWrongSecret, lease.ErrCorrupt, lease.ErrUnsafe,
+	lease.ErrClock, lease.ErrStore,
+}
+
 // State returns the state of an open space. Clients see its error, which has no location. It wraps ErrNotOpen, and
 //   - a lease.WaitError if it is known until when to wait,
-//   - lease.ErrClock if another replica may have a right clock.
+//   - or else one of causes, if one holds.
 func (s *Space) State() (*State, error) {
 	state := s.state.Load()
 	if state.err == nil {
@@ -214,8 +220,10 @@ func (s *Space) State() (*State, error) {
 		public := &lease.WaitError{Err: wait.Err, Until: wait.Until, Why: "space " + s.Config.Name}
 		return nil, fmt.Errorf("%w: %w", ErrNotOpen, public)
 	}
-	if errors.Is(state.err, lease.ErrClock) {
-		return nil, fmt.Errorf("%w: space %s: %w", ErrNotOpen, s.Config.Name, lease.ErrClock)
+	for _, cause := range causes {
+		if errors.Is(state.err, cause) {
+			return nil, fmt.Errorf("%w: space %s: %w", ErrNotOpen, s.Config.Name, cause)
+		}
 	}
 	return nil, fmt.Errorf("%w: space %s: try again", ErrNotOpen, s.Config.Name)
 }

@@ -278,6 +278,27 @@ func TestOld(t *testing.T) {
 	}
 }
 
+// TestCauses: why a space is not open is told by an error of package lease, without what a driver says.
+func TestCauses(t *testing.T) {
+	for _, cause := range []error{lease.ErrMoving, lease.ErrNoSpace, lease.ErrRetired, lease.ErrCorrupt, lease.ErrUnsafe, lease.ErrStore} {
+		bubble(t, func(t *testing.T) {
+			f := makeFake(t, snowflakes)
+			f.fail(fmt.Errorf("%w: db.example.com", cause))
+			f.begin(t)
+			synctest.Wait()
+			_, err := f.State()
+			require.ErrorIs(t, err, cause, "the state of a space with that trouble")
+			require.Omits(t, err.Error(), "example", "it shows what a driver says")
+		})
+	}
+	bubble(t, func(t *testing.T) {
+		f := newFake(t, config.Space{Name: "demo", Kind: "randflake", Store: "checked", SecretFile: secretFile(t, randflake.NewSecret())})
+		synctest.Wait()
+		_, err := f.State()
+		require.ErrorIs(t, err, lease.ErrWrongSecret, "with another secret")
+	})
+}
+
 // TestPart: a space with a part of a layout's workers opens, and the log says which. One with workers
 // that the layout does not have is refused.
 func TestPart(t *testing.T) {
