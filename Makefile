@@ -91,8 +91,8 @@ explore: gotestsum
 clients: gotestsum node
 	cd service/clients/python && python3 -m unittest -q tests.test_client
 	cd service/clients/typescript && $(NPM_CI) && npm run build && npm test
-	cd service/clients/java && javac --release 17 -d build/classes $$(find src -name '*.java') && \
-		javac --release 17 -cp build/classes -d build/test $$(find test -name '*.java') && \
+	cd service/clients/java && javac -encoding UTF-8 --release 17 -d build/classes $$(find src -name '*.java') && \
+		javac -encoding UTF-8 --release 17 -cp build/classes -d build/test $$(find test -name '*.java') && \
 		java -cp build/classes:build/test io.github.randflake.ClientTest
 	$(LAB) RANDFLAKE_LANGUAGES=all $(TEST) ./clients
 

@@ -73,7 +73,7 @@ var languages = []language{
 	},
 	{
 		name:    "java",
-		prepare: "CLIENTS/pack.sh java DIR && javac --release 17 -cp 'DIR/project/*' -d DIR/driver CLIENTS/java/test/io/github/randflake/Driver.java",
+		prepare: "CLIENTS/pack.sh java DIR && javac -encoding UTF-8 --release 17 -cp 'DIR/project/*' -d DIR/driver CLIENTS/java/test/io/github/randflake/Driver.java",
 		driver:  "java -cp DIR/project/*:DIR/driver io.github.randflake.Driver",
 		lacks:   "forks",
 		integer: "Long.parseLong",

@@ -281,8 +281,8 @@ var bugs = []bug{
 
 	// Counters after a loss.
 	{"the number of a counter after a loss", "lease/counter.go", counters, 1000,
-		"c.Lost = c.Term != term",
-		`c.Lost = c.Term == ""`,
+		"e.Term != term,",
+		`e.Term == "",`,
 	},
 	{"a counter set for a loss that was noted meanwhile", "lease/counters.go", counters, 8000,
 		"case seen.term() != before.term():",
