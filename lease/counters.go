@@ -82,13 +82,13 @@ func (s *Space) checkNumbers(c *storedCounter) error {
 	case c.Ended():
 		return fmt.Errorf("%w: %s of %s ends at %d", ErrCounterEnded, c.Name, s, c.Last)
 	case c.Lost:
-		known := "no number is"
+		highest := "no number"
 		if c.Next > c.Start {
-			known = fmt.Sprintf("%d is the highest number that is", c.Next-c.Step)
+			highest = fmt.Sprintf("no number above %d", c.Next-c.Step)
 		}
-		return fmt.Errorf("%w: %s of %s, after a loss of data: %s known to be taken: "+
+		return fmt.Errorf("%w: %s of %s, after a loss of data: %s is known to be taken: "+
 			"set the counter beyond all that were",
-			ErrCounterLost, c.Name, s, known)
+			ErrCounterLost, c.Name, s, highest)
 	}
 	return nil
 }

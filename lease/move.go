@@ -120,8 +120,7 @@ func (m *meta) succeeds(old *meta) bool {
 	return m.Predecessor == old.UID && (old.Successor == "" || old.Successor == m.UID)
 }
 
-// refuseOther returns the error of a move that finds another space at the new place. If the old space was retired for
-// one that was abandoned there, it is retired for none, so that it can move elsewhere.
+// refuseOther returns the error of a move that finds another space at the new place.
 func (mv *move) refuseOther(ctx context.Context, oldMeta, otherMeta *meta) error {
 	if otherMeta.UID == oldMeta.UID { // perhaps by another address
 		return fmt.Errorf("%w: %s and %s are the same space, or one is a copy of the other: take another name or store",
@@ -129,13 +128,18 @@ func (mv *move) refuseOther(ctx context.Context, oldMeta, otherMeta *meta) error
 	}
 	err := fmt.Errorf("%w: %s: it did not take the place of %s", ErrExists, mv.to, mv.from)
 	if slices.Contains(otherMeta.Abandoned, oldMeta.Successor) {
-		forNone := retirement{Retired: true}
-		if _, err := mv.from.retire(ctx, forNone, otherMeta.Abandoned); err != nil {
+		if err := mv.retireForNone(ctx, otherMeta.Abandoned); err != nil {
 			return err
 		}
 		err = fmt.Errorf("%w, which can be moved again", err)
 	}
 	return fmt.Errorf("%w: take another name or store", err)
+}
+
+// retireForNone retires the old space once more, so that it can move elsewhere: what it was retired for was abandoned.
+func (mv *move) retireForNone(ctx context.Context, abandoned []string) error {
+	_, err := mv.from.retire(ctx, retirement{Retired: true}, abandoned)
+	return err
 }
 
 // makeNew makes the announced space, unless another call has made it. The space is not made if its data

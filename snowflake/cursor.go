@@ -22,7 +22,7 @@ import (
 //	##################..........#############...............    with the same rollback
 //	claimed           lost      claimed      next
 //
-// A slot is a unit with its rollback. From which one a claim gets values, and which, is decided in plan.go.
+// A slot is a unit with its rollback. plan.go decides which values a claim gets: read its list of words first.
 type cursor struct {
 	// next is base before the first claim, one past the newest value after it, and frozen after freeze.
 	// Every claim writes it: on its cache line are only two more fields, which are rarely written.

@@ -15,27 +15,33 @@ type interpretation struct {
 }
 
 // choose sets how the IDs are read: as they show themselves, or as the user says. Otherwise they are
-// read as Randflake IDs if the secret fits them. If it does not, each layout gives the newest ID a
-// time, and choose takes the layout with the latest one.
+// read as Randflake IDs if the secret fits them. If it does not, choose takes the layout in which the newest of the
+// samples has the latest time.
 func (a *analysis) choose() {
 	a.chosen.read = func(entry) reading { return reading{} }
 	asULID := func(e entry) reading { return readULID(e.id) }
 	asRandflake := func(e entry) reading { return readRandflake(a.in.cipher, randflake.ID(e.bits64())) }
-	switch {
-	case a.isWide():
+	if a.isWide() {
 		a.try("ULIDs, or UUIDs of version 7", time.UnixMilli(0), asULID)
-	case a.in.layout != nil:
+		return
+	}
+	if a.in.layout != nil {
 		a.tryLayout(a.in.layout)
-	case a.in.cipher != nil && a.try(kindRandflake, time.Unix(randflake.Epoch, 0), asRandflake):
-		// The secret fits.
-	case a.in.kind == kindRandflake, a.hasTexts:
-		// The secret doesn't fit, and no layout is wanted.
-	default:
-		for _, l := range snowflake.Presets() {
-			// In a layout that has ended, all positive numbers are of the past, random ones too.
-			if !l.Expires().Before(a.in.now()) {
-				a.tryLayout(l)
-			}
+		return
+	}
+	if a.in.cipher != nil {
+		fits := a.try(kindRandflake, time.Unix(randflake.Epoch, 0), asRandflake)
+		if fits {
+			return
+		}
+	}
+	if a.in.kind == kindRandflake || a.hasTexts { // then no layout is wanted
+		return
+	}
+	for _, l := range snowflake.Presets() {
+		// In a layout that has ended, all positive numbers are of the past, random ones too.
+		if !l.Expires().Before(a.in.now()) {
+			a.tryLayout(l)
 		}
 	}
 }
@@ -55,7 +61,7 @@ const samples = 9
 // and otherwise keeps it as the runner-up if it is later than the runner-up so far.
 func (a *analysis) try(name string, epoch time.Time, read func(entry) reading) (ok bool) {
 	first := epoch.AddDate(0, 1, 0) // small numbers are times soon after the epoch
-	d := interpretation{name: name, read: read}
+	candidate := interpretation{name: name, read: read}
 	for i := range samples {
 		// Of as many equal parts of the entries as there are samples, the middle of part i.
 		middle := (a.entries.len() - 1) * (2*i + 1) / (2 * samples)
@@ -63,16 +69,16 @@ func (a *analysis) try(name string, epoch time.Time, read func(entry) reading) (
 		if r.time.Before(first) || r.isFuture(a.in.now()) {
 			return false
 		}
-		if r.time.After(d.newest) {
-			d.newest = r.time
+		if r.time.After(candidate.newest) {
+			candidate.newest = r.time
 		}
 	}
 	switch {
-	case d.newest.After(a.chosen.newest):
+	case candidate.newest.After(a.chosen.newest):
 		a.runnerUp = a.chosen
-		a.chosen = d
-	case d.newest.Before(a.chosen.newest) && d.newest.After(a.runnerUp.newest):
-		a.runnerUp = d
+		a.chosen = candidate
+	case candidate.newest.Before(a.chosen.newest) && candidate.newest.After(a.runnerUp.newest):
+		a.runnerUp = candidate
 	}
 	return true
 }

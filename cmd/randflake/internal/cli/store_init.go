@@ -128,9 +128,7 @@ func refuseZeros(cmd *cobra.Command, names ...string) error {
 	return nil
 }
 
-// useExisting opens the space that is there, and says so. That is an error without --if-missing, with another secret or
-// none, with other limits than those of the command line, as a space that has more than its part of the nodes repeats
-// the IDs of another one, and if nothing is granted there any more. Its trust may have changed since it was made.
+// useExisting opens the space that is there, and says so. Without --if-missing that is an error.
 func (r *initRequest) useExisting(ctx context.Context) error {
 	space, err := url.Open(ctx, r.home.storeName(), lease.Config{})
 	if err != nil {
@@ -143,6 +141,19 @@ func (r *initRequest) useExisting(ctx context.Context) error {
 	if !r.ifMissing {
 		return fmt.Errorf("%s exists, and a space is never replaced: use it, or name another one", space)
 	}
+	if err := r.checkExisting(ctx, space); err != nil {
+		return err
+	}
+	return r.print("%s exists\n", space)
+}
+
+// checkExisting returns an error if the space that is there
+//   - has another secret than the command line, or none,
+//   - has other limits, as with more than its part of the nodes it repeats the IDs of another one,
+//   - or grants nothing any more.
+//
+// Its trust may have changed since it was made.
+func (r *initRequest) checkExisting(ctx context.Context, space *lease.Space) error {
 	want := r.config
 	want.Part = want.Limits.Nodes > 0 // so that the first node counts, be it 0
 	asWanted, err := url.Open(ctx, r.home.storeName(), want)
@@ -160,7 +171,7 @@ func (r *initRequest) useExisting(ctx context.Context) error {
 	case info.Retired:
 		return fmt.Errorf("%w: %s: use %s", lease.ErrRetired, space, cmp.Or(info.MovedTo, "another one"))
 	}
-	return r.print("%s exists\n", space)
+	return nil
 }
 
 // makeSpace makes the secret, if need be, and then the space.

@@ -89,7 +89,7 @@ func TestStores(t *testing.T) {
 		{"store info ids", 3, "ok     the floor was set last, for this reason: reported by hand\n"},
 		{"new --store ids", 1, "wait until "},
 		{"next orders --store ids", 1,
-			"9 is the highest number that is known to be taken: set the counter beyond all that were: randflake counter set orders NUMBER --store ids"},
+			"no number above 9 is known to be taken: set the counter beyond all that were: randflake counter set orders NUMBER --store ids"},
 		{"counter set orders 12 --store ids", 0, ""},
 		{"next orders --store ids", 0, "12\n"},
 		{"counter create c --store ids", 0, "it waits until it is set"},

@@ -1,8 +1,8 @@
 -- Randflake IDs in PostgreSQL, from 14. A session gives the secret once: SELECT randflake_use(secret), as docs/databases.md says.
 --
--- Others can't slip in functions or operators of theirs: bodies after RETURN are bound when made, randflake_key_of sets its
--- search_path, and operands have exactly pg_catalog's types, so its operators win; unless your search_path names a schema of
--- others before pg_catalog.
+-- Nobody can slip in functions or operators: bodies after RETURN are bound when they are made, randflake_key_of sets its
+-- search_path, and the others have operands of exactly pg_catalog's types, so its operators win. Only a search_path that
+-- names a schema of others before pg_catalog would change that.
 
 -- The round keys of a secret with 32 hexadecimal digits: 33 integers. Each has the keys of a block's words a, b, c and d, from the lowest
 -- bits on: of the three rounds of each of eight steps, with a zero after them, and the last ones.
@@ -59,6 +59,7 @@ $$;
 -- a, b, c and d, from the lowest bits on, 4294967295 being all of a and b. As IDs are little-endian, the bytes of each word change places
 -- first and last: 71777214294589695 is 0x00ff00ff00ff00ff. A round works on a and c at a time, and on b and d: 281470681808895, or
 -- 0x0000ffff0000ffff, leaves 16 bits free above each, and ((w << 16) | w) >> (16 - n) turns each to the left by n.
+-- Parts are written out twice, as one more variable in a round takes a fifth more time.
 CREATE OR REPLACE FUNCTION randflake_mask(id bigint, key bigint[] DEFAULT randflake_key()) RETURNS bigint LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
 AS $$
 DECLARE
@@ -87,9 +88,11 @@ DECLARE
   t bigint;
 BEGIN
   FOR step IN REVERSE 29..1 BY 4 LOOP
+    -- The linear layer, backwards.
     t := (((((s # (s >> 16)) & 281470681808895) << 16) | ((s # (s >> 16)) & 281470681808895)) >> 8) & 281470681808895;
     s := (((s >> 32) & 4294967295) | ((s & 4294967295) << 32)) # ((s # (t | (t << 16))) & -4294967296);
     FOR i IN REVERSE step + 2..step LOOP
+      -- A round, backwards: a is mixed out of b, which turns back by 2; b is subtracted from a, which turns back by 9.
       t := (((((s # (s >> 16)) & 281470681808895) << 16) | ((s # (s >> 16)) & 281470681808895)) >> 2) & 281470681808895;
       s := ((s & 281470681808895) + 281474976776192 - t) & 281470681808895;
       s := (((((s << 16) | s) >> 9) & 281470681808895) | (t << 16)) # key[i];
