@@ -753,7 +753,7 @@ func (a *absence) call(ctx context.Context, c call) (Answer, error) {
 	return Answer{}, errAway
 }
 
-// notePause notes a pause, at the end of which leases are left for a time.
+// notePause notes a pause. left is for how long there are leases when it ends.
 func (a *absence) notePause(pause, left time.Duration) {
 	if left+pause >= 30*time.Second {
 		a.pauses = append(a.pauses, pause)

@@ -46,7 +46,7 @@ func (r *result) wrong(format string, args ...any) {
 // A holding is a lease that a process was granted.
 type holding struct {
 	randflake.Lease
-	adopted bool // from the process of which this one is a copy
+	adopted bool // from another process, as its copy
 	process string
 }
 

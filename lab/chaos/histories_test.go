@@ -159,6 +159,9 @@ func TestCheck(t *testing.T) {
 			require.That(t, reflect.DeepEqual(got, tt.want), "found %+v, want %+v", got, tt.want)
 		})
 	}
+	if (result{TwiceGiven: 1}).err(time.Now()) == nil {
+		t.Error("a copy may repeat IDs, and is allowed to repeat numbers too")
+	}
 }
 
 // write writes the journals of steps. A last event that is not complete, as of a process that was killed, is left out.

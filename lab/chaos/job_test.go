@@ -43,7 +43,7 @@ const (
 	windowsAhead = 3
 )
 
-// world returns the world of a job under a secret, in which nothing runs.
+// world makes the world of a job. Nothing runs in it yet. Its IDs have the secret.
 func (j job) world(dir string, secret randflake.Secret) *world {
 	w := &world{dir: dir, rand: j.random()}
 	w.window = cmp.Or(*window, j.fault.window, usualWindow)

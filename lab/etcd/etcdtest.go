@@ -24,7 +24,7 @@ import (
 // A Cluster is some members, which keep their ports and data for as long as the Cluster lives.
 type Cluster struct{ Members []*Member }
 
-// TLS names the files, in PEM format and by absolute paths, by which members prove who they are to their clients.
+// TLS has absolute paths of PEM files: a member's own certificate, and its key.
 type TLS struct {
 	Cert, Key string
 

@@ -464,7 +464,7 @@ func compute(to operandAMD64, sources []operandAMD64, words int, f func(m *machi
 	}
 }
 
-// vectorMove returns what an instruction does that moves words to or from a vector, or nil if it is none of these.
+// vectorMove returns what an instruction does if it moves words to or from a vector, and otherwise nil.
 func vectorMove(mnemonic string, o []operandAMD64) func(*machine) error {
 	if len(o) != 2 || o[0].kind == isImmediate {
 		return nil
@@ -515,7 +515,7 @@ func vectorMove(mnemonic string, o []operandAMD64) func(*machine) error {
 // A vectorFunction computes a vector from n, the immediate operand, and the sources in Intel's order.
 type vectorFunction func(m *machine, n int, v []value) (value, error)
 
-// vectorFunctions are of instructions on vectors of the same width, all but the last of which may be in memory.
+// vectorFunctions are instructions on vectors of one width. Each operand but the last may be in memory.
 var vectorFunctions = map[string]struct {
 	operands  int
 	immediate bool // is the first one

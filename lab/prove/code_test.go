@@ -160,7 +160,7 @@ func (c *code) readConstants(f *elf.File) error {
 	return nil
 }
 
-// readNames reads the names of functions, and returns where those of which something is claimed lie.
+// readNames reads the names of functions. It returns where the functions of the claims begin and end.
 func (c *code) readNames(f *elf.File) (first, end uint64, err error) {
 	symbols, err := f.Symbols()
 	first = ^uint64(0)

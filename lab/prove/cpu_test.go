@@ -100,7 +100,7 @@ func (p processor) trials(t *testing.T, c *code) (operations []operation, stubs 
 	return operations, stubs
 }
 
-// tries are the states in which each operation is tried.
+// tries is in how many states each operation is tried.
 const tries = 4
 
 // run tries operations by their models, and their stubs on the processor. It returns for each operation where in a state
@@ -181,8 +181,8 @@ func (p processor) execute(state []byte, m *machine, e evaluation, op operation,
 	return nil
 }
 
-// random returns a machine in a random state, and one in the same state in which the registers that are in no address have
-// variables, with their values.
+// random returns a machine in a random state, and the same machine with variables in place of numbers, whose values are
+// those numbers. Registers of addresses keep their numbers.
 func (p processor) random(c *code, rng *rand.Rand, op operation) (m, symbolic *machine, values evaluation) {
 	m = &machine{terms: newTerms(), code: c}
 	for _, words := range c.arch.registers {

@@ -9,8 +9,8 @@ import (
 // A word is a 16-bit value as a function of variables: of the key and the block. Equal words are
 // equal functions. Those below 1<<16 are constants; the others are forms in a table.
 //
-// A form is a constant, exclusive-or'd with rotations of atoms of which a mask leaves some bits. All functions that are
-// linear over bits have one such form, so exclusive or, rotations, shifts, masks and permutations of bits need no
+// A form is the exclusive or of a constant and some parts: atoms that are rotated, and then masked. Each function that is
+// linear over bits has one such form, so exclusive or, rotations, shifts, masks and permutations of bits need no
 // rules. An atom is a variable, or what isn't linear: a sum, a carry or an and, of words.
 type word uint32
 

@@ -72,7 +72,7 @@ func credential(users []string) (*syscall.Credential, error) {
 			return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, cmp.Or(uidErr, gidErr)
 		}
 	}
-	return nil, fmt.Errorf("there is none of the users %q", users)
+	return nil, fmt.Errorf("this system has no user %q", users)
 }
 
 // own gives a file to the user that the server runs as.

@@ -15,8 +15,7 @@ type interpretation struct {
 }
 
 // choose sets how the IDs are read: as they show themselves, or as the user says. Otherwise they are
-// read as Randflake IDs if the secret fits them. If it does not, choose takes the layout in which the newest of the
-// samples has the latest time.
+// read as Randflake IDs if the secret fits them. If it does not, choose takes the layout that finds the latest time.
 func (a *analysis) choose() {
 	a.chosen.read = func(entry) reading { return reading{} }
 	asULID := func(e entry) reading { return readULID(e.id) }
