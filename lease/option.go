@@ -34,7 +34,7 @@ func WithNodes(n int) Option {
 	}}
 }
 
-const defaultOutage = 3 * time.Minute
+const defaultOutage = 3 * time.Minute // without WithOutage
 
 // WithOutage leases enough windows ahead to outlive a store outage of d, as far as the space's
 // limits allow. It starts after the first window. The default is 3 minutes. Where the space has a

@@ -14,7 +14,7 @@ import (
 //go:embed sql/evidence.sql
 var evidenceSQL string
 
-// doubtSQL is an expression.
+// doubtSQL is the expression of Doubt. A swap asks for it twice: with the evidence, and after its commit.
 //
 //go:embed sql/doubt.sql
 var doubtSQL string

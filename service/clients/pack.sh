@@ -33,7 +33,7 @@ java)
 	work=$(mktemp -d)
 	trap 'rm -r "$work"' EXIT
 	javac -encoding UTF-8 --release 17 -Xlint:all,-serial -Werror -d "$work/classes" $(find src -name '*.java')
-	javadoc -quiet --release 17 -Xdoclint:all,-missing -Werror -d "$work/javadoc" $(find src -name '*.java')
+	javadoc -quiet -encoding UTF-8 --release 17 -Xdoclint:all,-missing -Werror -d "$work/javadoc" $(find src -name '*.java')
 	cp pom.xml "$jar.pom"
 	jar --create --file "$jar.jar" -C "$work/classes" .
 	jar --create --file "$jar-sources.jar" -C src .
